@@ -9,7 +9,7 @@ import { type Cell, out, printJson, say, table } from './print.ts'
 type Shape = Pick<Command, 'name' | 'summary'> &
   Partial<Pick<Command, 'operands' | 'details' | 'options' | 'listens'>>
 
-/** A command that runs with a client. It exits with 0 if `run` returns no exit code. */
+/** Makes a command that runs with a client. It exits with 0 if `run` returns no exit code. */
 export function clientCommand(
   shape: Shape,
   run: (client: Client, call: Call, connection: Connection) => Promise<number | void>,
@@ -23,7 +23,7 @@ export function clientCommand(
   }
 }
 
-/** A command that prints what `get` resolves: as JSON with --json, otherwise as the text of `show`. */
+/** Makes a command that prints what `get` resolves with: as JSON with --json, otherwise as the text of `show`. */
 export function showCommand<T>(
   { options, ...shape }: Shape,
   get: (client: Client, call: Call, connection: Connection) => Promise<T>,
@@ -39,7 +39,7 @@ export function showCommand<T>(
   )
 }
 
-/** A command that prints what `list` resolves as a table. */
+/** Makes a command that prints what `list` resolves with as a table. */
 export function listCommand<T>(
   shape: Shape,
   header: string[],
@@ -49,7 +49,7 @@ export function listCommand<T>(
   return showCommand(shape, list, (items) => table(header, items.map(row)))
 }
 
-/** A command that prints one page as a table, and the cursor of the next page on stderr. */
+/** Makes a command that prints one page as a table, and the cursor of the next page on stderr. */
 export function pageCommand<T>(
   shape: Shape,
   header: string[],
@@ -62,7 +62,7 @@ export function pageCommand<T>(
   })
 }
 
-/** A command that calls `act` with each operand and prints nothing. */
+/** Makes a command that calls `act` with each operand and prints nothing. */
 export function eachCommand(
   shape: Shape,
   act: (client: Client, id: string, call: Call) => Promise<unknown>,

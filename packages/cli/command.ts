@@ -1,4 +1,4 @@
-/** A command: its row of the table for parsing and help, and its function. */
+/** Commands: the row of a command in the table for parsing and help, and its function. */
 import { parseArgs } from 'node:util'
 import { flagOf, SETTINGS, type SettingName } from '@assay/service/config/config'
 import { UsageError } from './exit.ts'
@@ -13,7 +13,7 @@ export interface Option {
 }
 
 export interface Command {
-  /** One or two words: "serve", "jobs list". */
+  /** The name of one or two words: "serve", "jobs list". */
   name: string
   /** The operands in the form of the help: "FILE...", "ID", "[NAME]". */
   operands: string
@@ -21,7 +21,7 @@ export interface Command {
   /** Further text for the command's own help. */
   details?: string
   options: Record<string, Option>
-  /** Whether the command stops by itself when `signal` is aborted. The process of any other command ends at once. */
+  /** True if the command stops by itself when `signal` is aborted. The process of any other command ends at once. */
   listens?: boolean
   run(call: Call): Promise<number>
 }
@@ -29,11 +29,11 @@ export interface Command {
 /** The arguments of a command. */
 export interface Call {
   operands: string[]
-  /** Options of the command and flags of settings alike. */
+  /** Returns the value of an option of the command, or of a flag of a setting. */
   text(name: string): string | undefined
   on(name: string): boolean
   all(name: string): string[]
-  /** Settings given as flags. */
+  /** The settings that are given as flags. */
   settings: Partial<Record<SettingName, string>>
   environment: NodeJS.ProcessEnv
   /** Aborted by Ctrl-C or SIGTERM. */
@@ -62,7 +62,7 @@ function settingOptions(): Record<string, Option> {
   )
 }
 
-/** "FILE..." takes one or more, "[NAME]" none or one, "A B" two. */
+/** Returns the number of operands: "FILE..." takes one or more, "[NAME]" none or one, "A B" two. */
 function operandRange(operands: string): { least: number; most: number } {
   const words = operands.split(' ').filter(Boolean)
   const least = words.filter((word) => !word.startsWith('[')).length
@@ -77,7 +77,7 @@ export function findCommand(commands: readonly Command[], words: readonly string
     .toSorted((a, b) => b.name.length - a.name.length)[0]
 }
 
-/** `args` without the command's own name. Throws UsageError. */
+/** Parses a command line. `args` lacks the command's own name. Throws UsageError. */
 export function parseCall(
   command: Command,
   args: string[],

@@ -12,12 +12,12 @@ import { findServer } from './server-file.ts'
 
 export interface Connection {
   client: Client
-  /** Whether a service runs that will work on what is queued. */
+  /** True if a service runs that will work on queued jobs. */
   served: boolean
   close(): Promise<void>
 }
 
-/** The number of repeats of a request. After about two seconds the command says that the service does not answer. */
+/** The number of repeats of a request. About two seconds later the command says that the service does not answer. */
 const REPEATS = 3
 const nothing = async (): Promise<void> => undefined
 
@@ -59,7 +59,7 @@ export async function connect(call: Call, { alone = false } = {}): Promise<Conne
   const { config } = resolveConfig(call.environment, call.settings)
   const server = await findServer(config.home, call.environment)
   if (server) {
-    // A token from the environment is only for ASSAY_URL.
+    // A token from the environment is for ASSAY_URL only.
     const token = call.settings.token ?? server.token
     const client = createClient({ url: server.url, token, retries: REPEATS })
     return { client, served: true, close: nothing }

@@ -1,4 +1,4 @@
-/** Exit codes that scripts can rely on (docs/cli.md), and which error ends with which. */
+/** The exit codes that scripts can rely on (docs/cli.md), and the code of each error. */
 import { ClientError } from '@assay/client'
 import { AppError } from '@assay/model/errors'
 import { SignatureError } from '@assay/model/signature'
@@ -6,11 +6,11 @@ import { ConfigError } from '@assay/service/config/config'
 
 export const EXIT = {
   ok: 0,
-  /** The job failed or was canceled, faults were found, a number does not hold, a delivery did not arrive. */
+  /** The job failed or was canceled, faults were found, a number does not hold, or a delivery did not arrive. */
   failed: 1,
   usage: 2,
   notFound: 3,
-  /** The request is refused: a conflict, or a value or file that does not fit. */
+  /** The service refuses the request: a conflict, or a value or file that does not fit. */
   refused: 4,
   unavailable: 69,
   internal: 70,
@@ -20,7 +20,7 @@ export const EXIT = {
   interrupted: 130,
 } as const
 
-/** A command line that cannot be understood: the sentence says what to write instead. */
+/** A command line that cannot be understood. The sentence says what to write instead. */
 export class UsageError extends Error {}
 
 /** A command that ends with a sentence and a code. */
@@ -47,7 +47,7 @@ function withCause({ code, message, cause }: AppError): string {
   return `${message} It said: ${cause.message}. (ASSAY_STORE says where it is.)`
 }
 
-/** The message and the exit code of an error. An unexpected error is shown with its stack. */
+/** Returns the message and the exit code of an error. An unexpected error is shown with its stack. */
 export function describeFailure(error: unknown): { code: number; message: string } {
   if (error instanceof UsageError) return { code: EXIT.usage, message: error.message }
   if (error instanceof ExitError) return { code: error.code, message: error.message }

@@ -1,4 +1,4 @@
-/** Help, made from the table of commands. */
+/** Makes the help from the table of commands. */
 import { flagOf, SETTINGS, type SettingName } from '@assay/service/config/config'
 import type { Command, Option } from './command.ts'
 
@@ -25,7 +25,7 @@ export function overview(commands: readonly Command[], version: string): string 
   )
 }
 
-/** The commands whose name starts with the given word. */
+/** Returns the help of the commands whose name starts with the given word. */
 export function groupHelp(commands: readonly Command[]): string {
   return columns(
     commands.map(({ name, operands, summary }) => [

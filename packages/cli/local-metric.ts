@@ -1,4 +1,4 @@
-/** A metric as a file on this machine: its faults, also against the columns of its data. */
+/** Checks a metric in a file on this machine, also against the columns of its data. */
 import path from 'node:path'
 import { asMetricFaults, metricHead, metricReader } from '@assay/engine/metrics/reader'
 import type { Pool } from '@assay/engine/run/pool'
@@ -21,7 +21,7 @@ export interface MetricCheck {
   environment: NodeJS.ProcessEnv
 }
 
-/** Throws ExitError where the file cannot be read. */
+/** Returns the faults. Throws ExitError if the file cannot be read. */
 export async function checkMetricFile(
   file: string,
   { pool, roots, config, environment }: MetricCheck,

@@ -1,6 +1,6 @@
 /**
- * The pool that checks and runs a template on this machine. It loads little, so that its process starts before the
- * template is read here.
+ * The pool that checks and runs a template on this machine. This file loads little, so that the process of the pool
+ * starts before the template is read here.
  */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -19,7 +19,7 @@ export async function localNarrator(config: Config) {
   return narratorOf(config, { cache: null, ledger: null, onFailure: say })
 }
 
-/** A pool for as long as `use` takes: the same sandbox and limits as in the service. */
+/** Runs `use` with a pool that has the same sandbox and limits as the pool of a service. */
 export async function withPool<T>(config: Config, log: Logger, use: (pool: Pool) => Promise<T>): Promise<T> {
   const tempRoot = await mkdtemp(path.join(tmpdir(), 'assay-'))
   const caps = capsOf(config)

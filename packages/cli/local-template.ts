@@ -1,4 +1,4 @@
-/** A template as a file on this machine, with the partials beside it, and what it may read here. */
+/** Reads a template from a file on this machine, with the partials beside it, and the data that it may read here. */
 import { readdir, realpath } from 'node:fs/promises'
 import path from 'node:path'
 import { connectionsOf } from '@assay/engine/reading/lookup'
@@ -17,8 +17,9 @@ const TEMPLATE_ENDING = '.md'
 const METRIC_ENDING = '.yaml'
 
 /**
- * The texts of a folder beside a template, by name without ending. A template may come from a stranger: a link in its folder
- * must not bring in another file of this machine. Throws ExitError for a link that leaves the template's folder.
+ * Returns the texts of a folder beside a template, by name without ending. A template may come from a stranger, so a
+ * link in its folder must not bring in another file of this machine. Throws ExitError for a link that leaves the
+ * template's folder.
  */
 async function readBeside(template: string, folder: string, ending: string): Promise<Record<string, string>> {
   const own = path.join(template, folder)
@@ -37,7 +38,10 @@ async function readBeside(template: string, folder: string, ending: string): Pro
   return Object.fromEntries(await Promise.all(texts)) as Record<string, string>
 }
 
-/** The definitions in `metrics/` of the folders, an earlier one's first, and the shipped ones, as partials of a template. */
+/**
+ * Returns the definitions in `metrics/` of the folders and the shipped ones, as partials of a template. An earlier
+ * folder wins.
+ */
 export async function readMetrics(folders: readonly string[]): Promise<Record<string, string>> {
   const { createCatalog } = await import('@assay/engine/reading/catalog')
   const { templatesFolder } = await import('@assay/engine/reading/samples')
@@ -46,7 +50,7 @@ export async function readMetrics(folders: readonly string[]): Promise<Record<st
   const partials = Object.fromEntries(
     shipped.map(({ view, source }) => [metricPartial(view.metric_id), source]),
   )
-  // Metrics of any folder take precedence over the shipped ones, even for a shipped template.
+  // Metrics of any folder win over the shipped ones, even for a shipped template.
   for (const folder of folders.filter((one) => path.resolve(one) !== templatesFolder).toReversed()) {
     const own = await readBeside(folder, 'metrics', METRIC_ENDING)
     for (const [name, text] of Object.entries(own)) partials[metricPartial(name)] = text
@@ -70,12 +74,15 @@ export async function readTemplate(
   }
   const partials = reachablePartials(text, all)
   const template_id = path.basename(file, TEMPLATE_ENDING)
-  // All are given, so that a fault can name the nearest metric.
+  // The parser gets all metrics, so that a fault can name the nearest one.
   const parsed = parseTemplate({ template_id, source: text, partials: all })
   return { source: { template_id, version: templateVersion(text, partials), source: text, partials }, parsed }
 }
 
-/** What a template may read here: the sample data, the data folder, and what the default workspace has uploaded. */
+/**
+ * Returns the data that a template may read here: the sample data, the data folder, and the uploads of the default
+ * workspace.
+ */
 export async function localRoots(config: Config): Promise<Roots> {
   const { sampleFiles } = await import('@assay/engine/reading/samples')
   const { openFiles } = await import('@assay/service/files/open')
@@ -85,7 +92,7 @@ export async function localRoots(config: Config): Promise<Roots> {
   return { sample: sampleFiles(), data: config.data, ...own }
 }
 
-/** The connections of the file that ASSAY_CONNECTIONS names. Throws ConfigError. */
+/** Returns the connections of the file that ASSAY_CONNECTIONS names. Throws ConfigError. */
 export async function localBook(config: Config, environment: NodeJS.ProcessEnv): Promise<ConnectionRegistry> {
   const { openConnections } = await import('@assay/service/connections/connection-registry')
   const { SettingsFault } = await import('@assay/service/connections/settings-file')

@@ -3,7 +3,10 @@
 import { dispatch } from './commands.ts'
 import { EXIT } from './exit.ts'
 
-/** The first signal asks the command to stop, the second ends the process; a command that never listens ends at once. */
+/**
+ * Returns the signal that asks the command to stop. A second signal ends the process. A command that never listens
+ * ends at once.
+ */
 function stopSignal(listens: boolean): AbortSignal {
   const control = new AbortController()
   for (const [name, code] of [
@@ -19,7 +22,7 @@ function stopSignal(listens: boolean): AbortSignal {
   return control.signal
 }
 
-/** A reader that went away ("assay jobs list | head") ends the command without a word. */
+/** Ends the command without a word when its reader has gone ("assay jobs list | head"). */
 function endOnBrokenPipe(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) =>
@@ -28,7 +31,7 @@ function endOnBrokenPipe(): void {
   }
 }
 
-/** Waits until what was written has left the process. */
+/** Waits until everything that was written has left the process. */
 function flush(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => {
     stream.write('', () => resolve())

@@ -6,9 +6,9 @@ import { parseDuration } from '@assay/service/config/config'
 import type { Call, Option } from './command.ts'
 import { UsageError } from './exit.ts'
 
-/** An option with a value; `value` stands for it in the help. */
+/** Declares an option with a value. `value` stands for it in the help. */
 export const text = (value: string, doc: string): Option => ({ type: 'string', value, doc })
-/** An option that may be repeated. */
+/** Declares an option that may be repeated. */
 export const texts = (value: string, doc: string): Option => ({ type: 'string', value, doc, multiple: true })
 export const flag = (doc: string, short?: string): Option => ({
   type: 'boolean',
@@ -20,7 +20,7 @@ export const JSON_OPTION = flag('Print JSON for programs')
 export const LIMIT = text('N', 'Most rows, up to 200 (default 20)')
 export const WORKSPACE = text('ID', "The workspace (default: the token's own)")
 
-/** A whole number. */
+/** Reads a whole number. */
 export function numberOption(call: Call, name: string, least: number, most: number): number | undefined {
   const given = call.text(name)
   if (given === undefined) return undefined
@@ -33,7 +33,7 @@ export function numberOption(call: Call, name: string, least: number, most: numb
 
 export const limitOption = (call: Call): number => numberOption(call, 'limit', 1, 200) ?? 20
 
-/** "name=value" options as an object. */
+/** Reads "name=value" options as an object. */
 export function pairsOption(call: Call, name: string): Record<string, string> {
   return Object.fromEntries(
     call.all(name).map((pair) => {
@@ -45,8 +45,8 @@ export function pairsOption(call: Call, name: string): Record<string, string> {
 }
 
 /**
- * The reader of "--reader name=value" options; null without any. Commas divide the values of a list, `\\,` is a comma, a comma at
- * the end makes a list of one value or of none, and a repeated name adds values.
+ * Reads the reader of "--reader name=value" options; null without any. Commas divide the values of a list, `\\,` is a
+ * comma, a comma at the end makes a list of one value or of none, and a repeated name adds values.
  */
 export function readerOption(call: Call): Reader | null {
   if (call.all('reader').length === 0) return null
@@ -56,7 +56,7 @@ export function readerOption(call: Call): Reader | null {
   return reader
 }
 
-/** "name=value" options, whose values may be lists. */
+/** Reads "name=value" options whose values may be lists. */
 function attributesOption(call: Call, option: string): Record<string, string | string[]> {
   const given = new Map<string, string | string[]>()
   for (const pair of call.all(option)) {
@@ -70,7 +70,10 @@ function attributesOption(call: Call, option: string): Record<string, string | s
   return Object.fromEntries(given)
 }
 
-/** The readers of a schedule: "all", ids that commas divide, or the attributes that they have; undefined where none is given. */
+/**
+ * Reads the readers of a schedule: "all", ids with commas between them, or the attributes that they have. Undefined
+ * if none is given.
+ */
 export function readersOption(call: Call): ScheduleReaders | undefined {
   const given = call.all('readers')
   if (given.length === 0) return undefined
@@ -93,7 +96,7 @@ function valuesOf(text: string): string | string[] {
   return parts.at(-1) === '' ? parts.slice(0, -1).filter((part, index) => index > 0 || part !== '') : parts
 }
 
-/** One of a closed list. */
+/** Reads one word of a closed list. */
 export function choiceOption<T extends string>(
   call: Call,
   name: string,
@@ -104,7 +107,7 @@ export function choiceOption<T extends string>(
   throw new UsageError(`--${name} takes ${allowed.join(', ')}, not ${JSON.stringify(value)}.`)
 }
 
-/** Some of a closed list; undefined where none is given. */
+/** Reads words of a closed list; undefined if none is given. */
 export function choicesOption<T extends string>(
   call: Call,
   name: string,
@@ -117,11 +120,11 @@ export function choicesOption<T extends string>(
   return given.length > 0 ? (given as T[]) : undefined
 }
 
-/** Event types and `*`. */
+/** Reads event types and `*`. */
 export const eventsOption = (call: Call): (EventType | '*')[] | undefined =>
   choicesOption(call, 'event', ['*', ...EVENT_TYPES])
 
-/** A duration such as 30d, in milliseconds. */
+/** Reads a duration such as 30d, in milliseconds. */
 export function durationOption(call: Call, name: string): number | undefined {
   const given = call.text(name)
   try {
@@ -131,13 +134,13 @@ export function durationOption(call: Call, name: string): number | undefined {
   }
 }
 
-/** A duration in whole seconds. */
+/** Reads a duration in whole seconds. */
 export function secondsOption(call: Call, name: string): number | undefined {
   const duration = durationOption(call, name)
   return duration === undefined ? undefined : Math.floor(duration / 1000)
 }
 
-/** "2h" ago, or an RFC 3339 time. */
+/** Reads a time: "2h" for two hours ago, or an RFC 3339 time. */
 export function timeOption(call: Call, name: string, otherwise?: string): string | undefined {
   const given = call.text(name) ?? otherwise
   if (given === undefined) return undefined

@@ -1,12 +1,10 @@
-/** What commands print: plain tables, JSON, and the progress of a job on stderr. */
+/** Prints the output of commands: plain tables, JSON, and the progress of a job on stderr. */
 import { visible } from '@assay/engine/printing/escape'
 import type { JobStatus, Progress } from '@assay/model/job'
 
 type Output = Pick<NodeJS.WriteStream, 'isTTY' | 'write'>
 
-/**
- * Writes text that may come from others. A terminal gets control characters as visible text; a file gets every byte.
- */
+/** Writes text that may be of others. A terminal gets control characters as visible text; a file gets every byte. */
 function write(text: string, stream: Output): void {
   stream.write(stream.isTTY ? visible(text) : text)
 }
@@ -19,7 +17,7 @@ export function say(text: string, stream: Output = process.stderr): void {
   write(`${text}\n`, stream)
 }
 
-/** "1 row", "2 rows". */
+/** Words a count: "1 row", "2 rows". */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
@@ -30,10 +28,10 @@ export function printJson(value: unknown): void {
 
 export type Cell = string | number | null
 
-/** Text that cannot begin a row or a column of its own. */
+/** Returns text that cannot begin a row or a column of its own. */
 const inRow = (text: string): string => text.replaceAll(/[\t\r\n\u0085\u2028\u2029]+/g, ' ')
 
-/** Columns as wide as their widest cell; two spaces between. Null is shown as "-". */
+/** Formats a table. Columns are as wide as their widest cell, with two spaces between them. Null is shown as "-". */
 export function table(header: string[], rows: Cell[][]): string {
   const cells = [header, ...rows.map((row) => row.map((cell) => (cell === null ? '-' : inRow(String(cell)))))]
   const widths = header.map((_, column) => Math.max(...cells.map((row) => row[column]!.length)))
@@ -48,7 +46,7 @@ export function table(header: string[], rows: Cell[][]): string {
 const BAR_CELLS = 24
 const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉']
 
-/** "██████▌                  27 %" */
+/** Draws a bar: "██████▌                  27 %". */
 export function bar(percent: number): string {
   const share = Math.min(100, Math.max(0, percent)) / 100
   const eighths = Math.round(share * BAR_CELLS * 8)

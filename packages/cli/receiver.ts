@@ -1,4 +1,4 @@
-/** Receives webhooks on this machine: keeps the bytes as they came, verifies them, and answers. */
+/** Receives webhooks on this machine: keeps the bytes as they arrive, verifies them, and answers. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { SignatureError, verify } from '@assay/model/signature'
@@ -7,7 +7,7 @@ export interface Received {
   method: string
   headers: IncomingHttpHeaders
   body: Buffer
-  /** Whether the signature holds; null where there is no secret to verify with. */
+  /** True if the signature holds; null if there is no secret to verify with. */
   verified: boolean | null
   /** Why the signature does not hold; null if it does. */
   fault: string | null
@@ -49,7 +49,8 @@ export async function startReceiver({
   secret = () => null,
   onRequest,
 }: ReceiverOptions): Promise<Receiver> {
-  // Imported here: where an ECMAScript module imports it, Node loads its browser's fetch, too (2.4 MB of heap).
+  // The module is imported here. If an ECMAScript module imports it statically, Node also loads its browser's fetch
+  // (2.4 MB of heap).
   const { createServer } = await import('node:http')
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []

@@ -1,4 +1,4 @@
-/** Secrets from standard input: a command line can be read by others on the machine. */
+/** Reads secrets from standard input, because others on the machine can read a command line. */
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { UsageError } from './exit.ts'

@@ -1,7 +1,8 @@
 /**
- * How the command line finds the service that holds a home: a file with its address and an admin token that is valid for this
- * run of the service. The file lies in a folder of the user, not in the home, because a home may come with a stranger's folder.
- * A file counts only if it belongs to this user and nobody else can read or write it. Its address must be on this machine.
+ * Finds the service that holds a home, by a file with its address and an admin token that is valid for this run of
+ * the service. The file lies in a folder of the user, not in the home, because a home may come with a stranger's
+ * folder. A file counts only if it belongs to this user and nobody else can read or write it. Its address must be on
+ * this machine.
  */
 import { createHash } from 'node:crypto'
 import { lstatSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
@@ -32,7 +33,10 @@ function foldersOf(environment: NodeJS.ProcessEnv): string[] {
   ]
 }
 
-/** Whether this user owns it, and others can do nothing with it. Windows gives no owner: its folders are the user's own. */
+/**
+ * Tells whether this user owns the file or folder, and others have no rights to it. Windows gives no owner; its
+ * folders are the user's own.
+ */
 function isOurs(target: string, kind: 'file' | 'folder'): boolean {
   const found = lstatSync(target, { throwIfNoEntry: false })
   if (!found || !(kind === 'file' ? found.isFile() : found.isDirectory())) return false
@@ -44,7 +48,7 @@ function nameOf(home: string): string {
   return `${name}.json`
 }
 
-/** Returns true if the folder is there afterwards and is this user's alone. */
+/** Makes the folder. Returns true if it exists afterwards and is this user's alone. */
 function prepare(folder: string): boolean {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -80,7 +84,7 @@ function removeDead(folder: string): void {
   }
 }
 
-/** The address to use on this machine for a service that listens on every one. */
+/** Returns the address on this machine of a service that listens on every address. */
 function localUrl(url: string): string {
   const local = new URL(url)
   if (local.hostname === '0.0.0.0') local.hostname = '127.0.0.1'
@@ -116,7 +120,7 @@ function isLoopback(url: string): boolean {
   return local && (protocol === 'http:' || protocol === 'https:')
 }
 
-/** What the file of a home says, if it can be trusted and its process lives. */
+/** Returns what the file of a home says. Null if it cannot be trusted or its process has ended. */
 export function readServerFile(home: string, environment: NodeJS.ProcessEnv): RunningServer | null {
   if (!lstatSync(home, { throwIfNoEntry: false })) return null
   const name = nameOf(home)
@@ -129,7 +133,10 @@ export function readServerFile(home: string, environment: NodeJS.ProcessEnv): Ru
   return null
 }
 
-/** The service that holds the home, if it is alive and answers. Throws ExitError if it does not listen on this machine alone. */
+/**
+ * Returns the service that holds the home, if it is alive and answers. Throws ExitError if it does not listen on this
+ * machine alone.
+ */
 export async function findServer(
   home: string,
   environment: NodeJS.ProcessEnv,

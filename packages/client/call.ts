@@ -1,10 +1,10 @@
-/** Functions for the operations of the HTTP interface, typed by api.generated.ts. */
+/** Makes a function for each operation of the HTTP interface, typed by api.generated.ts. */
 import { OPERATIONS, type Operations } from './api.generated.ts'
 import { type Send, segment } from './http.ts'
 
 type Name = keyof Operations
 
-/** Options of every call. */
+/** The options of every call. */
 export interface CallOptions {
   /** The key of a creation, so that a repeat creates nothing twice (default: a random key). */
   idempotencyKey?: string | undefined
@@ -13,11 +13,11 @@ export interface CallOptions {
    */
   ifMatch?: string | undefined
   signal?: AbortSignal | undefined
-  /** Milliseconds for one try of this call, in place of the client's. */
+  /** The time in milliseconds for one try of this call, in place of the client's. */
   timeoutMs?: number | undefined
 }
 
-/** The operations for which the service computes before it answers. */
+/** The operations that compute before they answer. */
 const SLOW: readonly Name[] = [
   'checkTemplate',
   'previewTemplate',
@@ -46,7 +46,7 @@ type BodyArgument<Body> = [Body] extends [undefined]
 type OptionsArgument<Query> =
   Partial<Query> extends Query ? [options?: Query & CallOptions] : [options: Query & CallOptions]
 
-/** The names in the path, the body if there is one, the query and the options of the call. */
+/** The names in the path, the body if there is one, and the query and the options of the call. */
 export type Arguments<N extends Name> = [
   ...Operations[N]['path'],
   ...BodyArgument<Operations[N]['body']>,
@@ -54,8 +54,8 @@ export type Arguments<N extends Name> = [
 ]
 
 /**
- * Whether a POST is repeated after a passing failure (429, 502, 503, 504, a broken connection, no answer in time).
- * `keyed` means with an idempotency key, `harmless` that a repeat has no effect, and `once` that it is not repeated.
+ * How a POST is repeated after a passing failure (429, 502, 503, 504, a broken connection, no answer in time).
+ * `keyed`: with an idempotency key. `harmless`: as it is, because a repeat has no effect. `once`: never.
  */
 type Repeat = 'keyed' | 'harmless' | 'once'
 

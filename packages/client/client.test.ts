@@ -12,7 +12,7 @@ import {
   type JobView,
 } from './client.ts'
 
-/** A service that answers as it is told. */
+/** Starts a service that answers as the test says. */
 async function against(
   listener: RequestListener,
   use: (client: Client, url: string) => Promise<void>,
@@ -218,7 +218,7 @@ test('lists what is wrong with each field', async () => {
 
 type Answer = (address: URL, init: RequestInit) => Response | Error
 
-/** A client whose requests are answered one after the other; the last answer stays. */
+/** Makes a client whose requests get the answers in order. The last answer is repeated. */
 function answered(answers: Answer[], options: Partial<ClientOptions> = {}) {
   const asked: { path: string; init: RequestInit }[] = []
   const client = createClient({
@@ -236,12 +236,12 @@ function answered(answers: Answer[], options: Partial<ClientOptions> = {}) {
   return { client, asked }
 }
 
-/** Lets no time pass: tells the pauses, and takes one half for every random number. */
+/** Makes pauses end at once and records them. Every random number is one half. */
 function pausesOf(t: TestContext): number[] {
   const pauses: number[] = []
   t.mock.method(Math, 'random', () => 0.5)
   t.mock.method(globalThis, 'setTimeout', (done: () => void, ms: number) => {
-    // The time limit of a request never comes.
+    // The time limit of a request never passes.
     if (ms === 60_000) return
     pauses.push(ms)
     queueMicrotask(done)

@@ -73,12 +73,12 @@ export interface Page<Item> {
   next_cursor: string | null
 }
 
-/** Names another workspace, for an admin of the default one (default: the token's own). */
+/** Names another workspace, for an admin of the default one. The default is the token's own. */
 export interface OfWorkspace {
   workspace_id?: string | undefined
 }
 
-/** Throws with the code `not_tried` if no attempt was made within 20 seconds. */
+/** Sends a test. Throws with the code `not_tried` if no attempt was made within 20 seconds. */
 function tester(call: Call, name: 'testWebhook' | 'testSubscription') {
   const test = call(name, 'once')
   return async (id: string) => {
@@ -95,7 +95,7 @@ function administration(call: Call, all: All) {
       list: call('listTokens'),
       all: all('listTokens'),
       create: call('createToken'),
-      /** Another name, an end, or fewer scopes. */
+      /** Changes the name, the end or the scopes. Scopes can only become fewer. */
       update: call('changeToken'),
       delete: call('deleteToken'),
     },
@@ -103,9 +103,9 @@ function administration(call: Call, all: All) {
       list: call('listUsers'),
       all: all('listUsers'),
       create: call('createUser'),
-      /** Changes a user, and disables one, too. A new password ends the user's sign-ins. */
+      /** Changes or disables a user. A new password ends the user's sign-ins. */
       update: call('changeUser'),
-      /** Ends every sign-in of the user, and the tokens of logins; answers how many sign-ins. */
+      /** Ends every sign-in of the user, and the tokens of logins. Resolves with the number of sign-ins. */
       signOut: call('endUserSignIns'),
       delete: call('deleteUser'),
       /** Makes one step. Call it again with `next_cursor` until that is null. */
@@ -118,20 +118,20 @@ function administration(call: Call, all: All) {
       change: call('changeWorkspace'),
       delete: call('deleteWorkspace'),
     },
-    /** Persons for whom personal insights are made. */
+    /** The persons for whom personal insights are made. */
     readers: {
       list: call('listReaders'),
       all: all('listReaders'),
       get: call('getReader'),
       put: call('putReader'),
-      /** Up to 1,000 in one call, all or none. */
+      /** Puts up to 1,000 readers in one call, all or none. */
       putMany: call('putReaders'),
       delete: call('deleteReader'),
     },
     signIns: {
-      /** In a browser, on a page of the service: answers the cookie. */
+      /** Begins a sign-in in a browser, on a page of the service. The answer sets the cookie. */
       begin: call('beginSignIn', 'once'),
-      /** How a browser can be signed in; without a token. */
+      /** Lists the ways in which a browser can sign in. It needs no token. */
       ways: call('signInWays'),
       list: call('listSignIns'),
       all: all('listSignIns'),
@@ -139,17 +139,17 @@ function administration(call: Call, all: All) {
       endAll: call('endSignIns'),
     },
     grants: {
-      /** The request of a client to a person, and the person's answer, for the page on which the person decides. */
+      /** Reads the request of a client to a person. The page on which the person decides uses it. */
       read: call('readGrantRequest'),
       create: call('createGrant', 'once'),
-      /** The programs that you have authorized. */
+      /** Lists the programs that you have authorized. */
       list: call('listGrants'),
       end: call('endGrant'),
     },
     changePassword: call('changePassword', 'once'),
     logout: call('logout'),
     me: call('whoAmI'),
-    /** What leaves a workspace by day, its budgets, and the stop of all of it. */
+    /** Shows what leaves a workspace by day, sets its budgets, and stops all of it. */
     outgoing: { read: call('readOutgoing'), change: call('changeOutgoing') },
     /** Lists who did what, newest first. */
     audit: call('listAudit'),
@@ -217,21 +217,21 @@ function notifications(call: Call, all: All) {
 
 function findings(call: Call, all: All) {
   return {
-    /** Cards of insights, newest first; `jobs.result` and its neighbours read one whole. */
+    /** Lists the cards of insights, newest first. `jobs.result` and its neighbours read a whole insight. */
     insights: {
       list: call('listInsights'),
       all: all('listInsights'),
-      /** The insights that this one may be compared with. */
+      /** Lists the insights with which this one may be compared. */
       earlier: call('earlierInsights'),
       /** Draws the charts of an insight over those of an earlier one. */
       overlay: call('overlayCharts'),
-      /** Only you see what you pin. */
+      /** Pins an insight. Only you see your pins. */
       pin: call('pinInsight'),
       unpin: call('unpinInsight'),
-      /** Who read it. */
+      /** Lists who read the insight. */
       readings: call('listReadings'),
     },
-    /** The insights of a collection are listed by `insights.list({ collection_id })`. */
+    /** Collections. `insights.list({ collection_id })` lists the insights of one. */
     collections: {
       create: call('createCollection'),
       list: call('listCollections'),
@@ -247,7 +247,7 @@ function findings(call: Call, all: All) {
       list: call('listLinks'),
       all: all('listLinks'),
       delete: call('deleteLink'),
-      /** Links that open a collection. */
+      /** Makes a link that opens a collection. */
       createOfCollection: call('createCollectionLink'),
       listOfCollection: call('listCollectionLinks'),
       allOfCollection: all('listCollectionLinks'),
@@ -287,7 +287,7 @@ export function createClient(options: ClientOptions) {
       propose: call('proposeChange'),
     },
     drafts: {
-      /** Metrics and a template for a table, by what its columns are. Stores nothing. */
+      /** Drafts metrics and a template for a table, decided by its columns. Stores nothing. */
       create: call('createDraft', 'once'),
       /** Keeps your draft of a template or a metric. */
       keep: call('keepDraft'),
@@ -302,16 +302,19 @@ export function createClient(options: ClientOptions) {
       create: call('createSchedule'),
       list: call('listSchedules'),
       all: all('listSchedules'),
-      /** The next five due times of a cron expression. Stores nothing. */
+      /** Returns the next five due times of a cron expression. Stores nothing. */
       preview: call('previewSchedule'),
       get: call('getSchedule'),
-      /** Changes a schedule, and pauses or resumes it, too. */
+      /** Changes, pauses or resumes a schedule. */
       update: call('changeSchedule'),
       delete: call('deleteSchedule'),
       runNow: call('runScheduleNow'),
     },
     files: fileCalls(send, call, all),
-    /** With `order: 'oldest'` the list goes forward and `next_cursor` is never null: send it later to read further events. */
+    /**
+     * Events. With `order: 'oldest'` the list goes forward and `next_cursor` is never null: send it later to read
+     * further events.
+     */
     events: { list: call('listEvents'), all: all('listEvents'), types: call('listEventTypes') },
     ...notifications(call, all),
     ...administration(call, all),

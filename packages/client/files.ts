@@ -1,12 +1,12 @@
-/** Uploads: what templates name as `uploads/PATH`. */
+/** Uploads, which templates name as `uploads/PATH`. */
 import type { NewFile } from './api.generated.ts'
 import type { Call } from './call.ts'
 import { type Send, segment } from './http.ts'
 import type { All } from './pages.ts'
 
 /**
- * `ifMatch`: replaces only a file with this ETag. `ifNew`: refuses to replace a file. `dialect`: lines that say how it is read, such as
- * `bad_rows: skip`; they are kept with the upload.
+ * The options of `put`. `ifMatch`: replaces only a file with this ETag. `ifNew`: refuses to replace a file.
+ * `dialect`: lines that say how the file is read, such as `bad_rows: skip`; they are kept with the upload.
  */
 export interface PutOptions {
   ifMatch?: string
@@ -27,9 +27,9 @@ export function fileCalls(send: Send, call: Call, all: All) {
     list: call('listFiles'),
     all: all('listFiles'),
     /**
-     * A blob (`fs.openAsBlob`, an `<input type="file">`) is sent as it is read, never whole in memory. The answer has
-     * the columns and how the file was read: `dialect`, and `readings` with the doubt of each column that stays text
-     * because of it.
+     * Uploads a file. A blob (`fs.openAsBlob`, an `<input type="file">`) is sent as it is read, never whole in
+     * memory. The answer has the columns and how the file was read: `dialect`, and `readings` with the doubt of each
+     * column that stays text because of it.
      */
     put: async (path: string, body: Blob | Uint8Array<ArrayBuffer> | string, options: PutOptions = {}) => {
       const { ifMatch, ifNew, dialect, signal } = options
@@ -41,7 +41,7 @@ export function fileCalls(send: Send, call: Call, all: All) {
       const request = { body: bytes, query, headers, signal, timeoutMs: Number.POSITIVE_INFINITY }
       return (await (await send('PUT', at(path), request)).json()) as NewFile
     },
-    /** The answer with the bytes as its body, to be read as a stream or whole. */
+    /** Resolves with the answer, whose body can be read as a stream or whole. */
     read: async (path: string, { range, signal }: ReadOptions = {}): Promise<Response> =>
       send('GET', at(path), {
         headers: { accept: '*/*', range: range && `bytes=${range[0]}-${range[1]}` },

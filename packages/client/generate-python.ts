@@ -5,7 +5,7 @@
 import type { Document, Operation, Schema } from './openapi-document.ts'
 
 const PREFIX = '/v1alpha'
-/** A stream, which `Client.watch` reads. */
+/** The operations that answer a stream. `Client.watch` reads it. */
 const STREAMS = ['jobEvents']
 const KEYWORDS = new Set([
   'from',
@@ -37,7 +37,7 @@ const snake = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_
 const literal = (value: unknown): string => (value === null ? 'None' : JSON.stringify(value))
 const isName = (name: string): boolean => /^[A-Za-z_]\w*$/.test(name) && !KEYWORDS.has(name)
 
-/** The classes as they are met, by name. */
+/** The classes by name, in the order in which they occur. */
 type Classes = Map<string, string>
 
 function unionOf(types: string[]): string {
@@ -81,7 +81,7 @@ function addClass(
   return name
 }
 
-/** The answer as Python has it, and how it is read. */
+/** Returns the Python type of the answer, and the code that reads it. */
 function answerOf(
   { operationId, responses }: Operation,
   classes: Classes,
@@ -164,7 +164,7 @@ function methodOf({ path, method, operation }: Made, isAsync: boolean, classes: 
   return `    ${define} ${snake(operationId)}(${given.join(', ')}) -> ${type}:\n        """${summary}"""\n        ${give} self._call(${passed.join(', ')})\n`
 }
 
-/** What the query of a list may hold, but the place in the list. */
+/** Returns the parameters of a list's query without the cursor. */
 function queryOf({ operation: { operationId, parameters = [] } }: Made, classes: Classes): string {
   const queries = parameters.filter((one) => one.in === 'query')
   if (!queries.some(({ name }) => name === 'cursor')) return ''
@@ -177,7 +177,7 @@ function queryOf({ operation: { operationId, parameters = [] } }: Made, classes:
   return `class ${capitalized(operationId)}Query(TypedDict, total=False):\n${fields.join('')}\n\n`
 }
 
-/** The text of api_generated.py. */
+/** Returns the text of api_generated.py. */
 export function pythonOperations(openapi: string): string {
   const { paths, components } = JSON.parse(openapi) as Document
   const classes: Classes = new Map()

@@ -1,6 +1,6 @@
 /**
  * Makes api.generated.ts from the OpenAPI document: a type for each schema and a row for each operation. It knows the
- * JSON Schema that packages/service writes and throws where it meets another (docs/decisions/0035-generated-client.md).
+ * JSON Schema that packages/service writes, and throws for any other (docs/decisions/0035-generated-client.md).
  */
 import type { Document, Operation, Schema } from './openapi-document.ts'
 
@@ -14,7 +14,10 @@ const union = (types: string[]): string =>
 const comment = (text: string | undefined, indent: string): string =>
   text ? `${indent}/** ${text.replaceAll('*/', '* /').replaceAll('\n', ' ')} */\n` : ''
 
-/** `given`: what a caller gives, where `undefined` stands for what is left out. */
+/**
+ * Returns the TypeScript type of a schema. `given`: the type of a caller's value, where `undefined` stands for an
+ * absent field.
+ */
 function typeOf(schema: Schema, given: boolean, indent: string): string {
   const { $ref, type, items } = schema
   if ($ref) return $ref.slice($ref.lastIndexOf('/') + 1)
@@ -58,7 +61,7 @@ function objectOf({ properties = {}, required = [] }: Schema, given: boolean, in
   return lines.length === 0 ? '{}' : `{\n${lines.join('')}${indent}}`
 }
 
-/** The schemas that only requests name. */
+/** Returns the names of the schemas that only requests use. */
 function inputsOf({ paths, components }: Document): Set<string> {
   const namesIn = (part: unknown): string[] =>
     [...(JSON.stringify(part) ?? '').matchAll(/#\/components\/schemas\/(\w+)/g)].flatMap(([, name]) => [
@@ -117,7 +120,7 @@ function valueRow(method: string, path: string, operation: Operation): string {
   return `  ${operation.operationId}: { ${fields.join(', ')} },\n`
 }
 
-/** The text of api.generated.ts. */
+/** Returns the text of api.generated.ts. */
 export function clientTypes(openapi: string): string {
   const document = JSON.parse(openapi) as Document
   const { paths, components } = document

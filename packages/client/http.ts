@@ -3,16 +3,16 @@ import type { Problem } from './api.generated.ts'
 import { askedWait, passes, pause, waitBefore } from './retry.ts'
 
 /**
- * A refusal (`problem` is set), or no usable answer: the code "unreachable" or "timeout" with `status` 0, or "not_assay" where
- * a page answers.
+ * A refusal (`problem` is set), or no usable answer: the code "unreachable" or "timeout" with `status` 0, or
+ * "not_assay" if a page answers.
  */
 export class ClientError extends Error {
   override readonly name = 'ClientError'
   readonly status: number
-  /** One of docs/errors.md, or as above. */
+  /** A code of docs/errors.md, or one of those above. */
   readonly code: string
   readonly problem: Problem | null
-  /** Milliseconds after which the service wants a repeat; null if it does not say. */
+  /** Milliseconds after which the service allows a repeat; null if it does not say. */
   retryAfterMs: number | null = null
 
   constructor(message: string, status: number, code: string, problem: Problem | null, cause?: unknown) {
@@ -24,16 +24,17 @@ export class ClientError extends Error {
 }
 
 export interface ClientOptions {
-  /** Address of the service; `/v1alpha` at its end is not needed. */
+  /** The address of the service. It may end with `/v1alpha`. */
   url: string
-  /** Null for the browser's own sign-in, on a page of the service. */
+  /** The token. Null uses the browser's own sign-in, on a page of the service. */
   token: string | null
   fetch?: typeof globalThis.fetch
-  /** How often a call that may be repeated is repeated (default: 5). */
+  /** The most repeats of a call that may be repeated (default: 5). */
   retries?: number
   /**
-   * Milliseconds for one try of a request, with its answer (default: 60,000, and 180,000 for what the service computes meanwhile, such
-   * as previews, drafts and PDFs). `Infinity`: no limit. Uploads and streams have none once they are under way.
+   * The time in milliseconds for one try of a request with its answer (default: 60,000, and 180,000 for operations
+   * that compute, such as previews, drafts and PDFs). `Infinity` means no limit. Uploads and streams have none once
+   * they are under way.
    */
   timeoutMs?: number
 }
@@ -46,16 +47,16 @@ export interface RequestOptions {
   repeatable?: boolean
   signal?: AbortSignal | undefined
   timeoutMs?: number | undefined
-  /** True where the service computes before it answers. */
+  /** True if the operation computes before it answers. */
   slow?: boolean
-  /** True if the answer is given as soon as it begins. */
+  /** True if the answer is returned as soon as it begins. */
   stream?: boolean
 }
 
 const RETRIES = 5
 const TIMEOUT_MS = 60_000
 const SLOW_MS = 180_000
-/** A timer holds at most this. */
+/** The most milliseconds that a timer holds. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 /** Statuses whose answers have no body. */
 const EMPTY: readonly number[] = [204, 205, 304]
@@ -83,7 +84,7 @@ async function errorOf(response: Response, asked: string): Promise<ClientError> 
   }
 }
 
-/** Tells whether a page of HTML came in place of an answer of the interface. */
+/** Tells whether a page of HTML was answered in place of an answer of the interface. */
 function isPage(response: Response, headers: Headers): boolean {
   const accept = headers.get('accept')!
   const wanted = accept === '*/*' || accept.includes('text/html')
@@ -95,7 +96,7 @@ function reasonOf(error: unknown): string {
   return (cause as { code?: string }).code ?? (cause instanceof Error ? cause.message : String(cause))
 }
 
-/** The answer with its whole body, so that a connection that breaks within it counts as broken. */
+/** Reads the whole body of the answer, so that a connection that breaks within it counts as broken. */
 async function whole(response: Response): Promise<Response> {
   const { status, statusText, headers } = response
   const body = EMPTY.includes(status) ? null : await response.arrayBuffer()
@@ -108,7 +109,7 @@ interface Try {
   stream: boolean
 }
 
-/** One try. Rejects with a `TimeoutError` after `limit` milliseconds. */
+/** Makes one try. Rejects with a `TimeoutError` after `limit` milliseconds. */
 async function tried(fetching: (signal: AbortSignal) => Promise<Response>, { signal, limit, stream }: Try) {
   const control = new AbortController()
   const abort = (): void => control.abort(signal?.reason)
@@ -187,7 +188,7 @@ export function createSender(options: ClientOptions) {
 
 export type Send = ReturnType<typeof createSender>
 
-/** One name in a path. An empty one, "." and ".." would lead to another operation. */
+/** Encodes one name in a path. Throws for an empty one, "." and "..", which would lead to another operation. */
 export function segment(name: string): string {
   if (/^\.{0,2}$/.test(name)) throw invalid(`${JSON.stringify(name)} cannot be a name.`)
   return encodeURIComponent(name)

@@ -1,4 +1,4 @@
-/** Jobs: created, run, watched until they end, and their insights in each form. */
+/** Jobs: create, run, watch until they end, and read their insights in each form. */
 import type { CreateJobRequest, Insight, Job, Operations } from './api.generated.ts'
 import type { Call, CallOptions } from './call.ts'
 import { ClientError, type Send } from './http.ts'
@@ -7,13 +7,16 @@ import { createWatch } from './watch.ts'
 
 export type JobInput = Omit<CreateJobRequest['payload'], 'type'>
 
-/** What `runAndWait` takes beside the template and its variables. */
+/** The options of `runAndWait` beside the template and its variables. */
 export interface RunOptions extends Omit<JobInput, 'template_id' | 'template_vars'> {
-  /** Names the run: with the same key a program that was ended in the middle waits for the same job (default: a random key). */
+  /**
+   * The key of the run. A program that was ended within the call waits for the same job with the same key (default: a
+   * random key).
+   */
   idempotencyKey?: string | undefined
-  /** Gets each change and each progress. */
+  /** Called with each change and each progress. */
   onChange?: ((job: Job) => void) | undefined
-  /** Ends the waiting. The job goes on. */
+  /** Its abort ends the waiting. The job continues. */
   signal?: AbortSignal | undefined
 }
 
@@ -24,7 +27,10 @@ export type EndedJob = Job &
     | { job_status: 'canceled'; insight_id: null; error: NonNullable<Job['error']> }
   )
 
-/** A job that ended without an insight: it failed or was canceled. `code` is one of the jobs' in docs/errors.md. */
+/**
+ * Thrown for a job that ended without an insight: it failed or was canceled. `code` is one of the job errors in
+ * docs/errors.md.
+ */
 export class JobFailed extends Error {
   override readonly name = 'JobFailed'
   readonly code: string
@@ -42,7 +48,7 @@ type ChartForm = Operations['readResult']['query']['charts']
 
 const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
 
-/** The forms of an insight. */
+/** Makes the calls that read the forms of an insight. */
 function formCalls(send: Send) {
   const result = (
     accept: string,
@@ -62,10 +68,10 @@ function formCalls(send: Send) {
       (await result('text/markdown', insight_id, charts)).text(),
     html: async (insight_id: string, charts?: ChartForm): Promise<string> =>
       (await result('text/html', insight_id, charts)).text(),
-    /** The tables as a workbook (.xlsx), or that of one block. */
+    /** Returns the tables as a workbook (.xlsx), or the table of one block. */
     xlsx: async (insight_id: string, table?: string): Promise<Uint8Array<ArrayBuffer>> =>
       new Uint8Array(await (await result(XLSX, insight_id, undefined, table)).arrayBuffer()),
-    /** The table of a block as CSV; the block is not needed where there is one table. */
+    /** Returns the table of a block as CSV. The block may be omitted if there is one table. */
     csv: async (insight_id: string, table?: string): Promise<string> =>
       (await result('text/csv', insight_id, undefined, table)).text(),
     /** Returns the bytes of the PDF. */
@@ -83,7 +89,7 @@ export function jobCalls(send: Send, call: Call, all: All) {
   const payload = (assignment_id: string) => ({ payload: { type: 'assignment' as const, assignment_id } })
   const watch = createWatch(send, read)
 
-  /** Waits until the job has ended. `onChange` gets each change and each progress. */
+  /** Waits until the job has ended. Calls `onChange` with each change and each progress. */
   async function wait(
     assignment_id: string,
     { onChange, signal }: Pick<RunOptions, 'onChange' | 'signal'> = {},

@@ -1,4 +1,4 @@
-/** Lists as iterators: each item of all pages, page by page. */
+/** Makes iterators over lists, which yield each item of all pages. */
 import { OPERATIONS, type Operations } from './api.generated.ts'
 import type { Arguments, Call, CallOptions } from './call.ts'
 
@@ -7,7 +7,7 @@ interface Paged<Item> {
   next_cursor: string | null
 }
 
-/** The operations that answer a page of a list. */
+/** The operations that answer one page of a list. */
 type ListName = {
   [N in keyof Operations]: Operations[N]['result'] extends Paged<unknown> ? N : never
 }[keyof Operations]
@@ -15,8 +15,8 @@ type ItemOf<N extends ListName> = Operations[N]['result'] extends Paged<infer It
 
 export function createAll(call: Call) {
   /**
-   * Takes the arguments of the list, and yields each item of all its pages. The next page is read when the caller asks
-   * for its first item. `limit` is the size of a page.
+   * Returns a function that takes the arguments of the list and yields each item of all its pages. The next page is
+   * read when the caller asks for its first item. `limit` is the size of a page.
    */
   return function all<N extends ListName>(name: N) {
     const read = call(name) as (...given: unknown[]) => Promise<Paged<ItemOf<N>>>
@@ -27,7 +27,7 @@ export function createAll(call: Call) {
       for (let cursor = options.cursor; ; ) {
         const page = await read(...places, { ...options, cursor })
         yield* page.items
-        // A list that goes forward always has a cursor. It stays the same if nothing new has come.
+        // A list that goes forward always has a cursor. It stays the same if nothing new has happened.
         if (page.next_cursor === null || page.next_cursor === cursor) return
         cursor = page.next_cursor
       }

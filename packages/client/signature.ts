@@ -5,15 +5,18 @@ import type { WebhookMessage } from './api.generated.ts'
 export { SignatureError, sign } from '@assay/model/signature'
 
 export interface Verified {
-  /** `webhook-id`: the same for every attempt, so keep it to recognize repeats. */
+  /** The `webhook-id`. It is the same for every attempt, so keep it to recognize repeats. */
   id: string
-  /** When the attempt was signed, in seconds since 1970. */
+  /** The time of the signature, in seconds since 1970. */
   timestamp: number
   /** The event. Its `type` decides the fields of its `data`. */
   event: WebhookMessage
 }
 
-/** The event of a received request. Throws SignatureError if the request cannot be trusted, or if its body is no event. */
+/**
+ * Returns the event of a received request. Throws SignatureError if the request cannot be trusted, or if its body is
+ * not an event.
+ */
 export function verify(input: VerifyInput): Verified {
   const proven = verifySignature(input)
   const { body } = input

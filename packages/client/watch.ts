@@ -4,14 +4,14 @@ import type { CallOptions } from './call.ts'
 import { ClientError, type Send } from './http.ts'
 import { pause } from './retry.ts'
 
-/** Milliseconds before a stream that broke is opened again. */
+/** Milliseconds after which a broken stream is opened again. */
 const AGAIN_MS = 200
 
-/** Server-sent events as they come. */
+/** Yields server-sent events as they arrive. */
 async function* readEvents(response: Response): AsyncGenerator<{ name: string; data: unknown }> {
   const decoder = new TextDecoder()
   let rest = ''
-  // By a reader: not every browser can iterate over a stream.
+  // A reader is used, because not every browser can iterate over a stream.
   const reader = response.body?.getReader()
   for (let chunk = await reader?.read(); chunk && !chunk.done; chunk = await reader?.read()) {
     const parts = (rest + decoder.decode(chunk.value, { stream: true })).split('\n\n')

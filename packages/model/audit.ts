@@ -99,7 +99,7 @@ export const AUDIT_ACTIONS = {
 } as const
 export type AuditAction = keyof typeof AUDIT_ACTIONS
 
-/** Actions that write nothing to the store, so there is no transaction to hold the record. It is written within a second. */
+/** Actions that write nothing to the store, so that no transaction can hold their record. It is written within a second. */
 export const NOTED: readonly AuditAction[] = [
   'reader.read',
   'result.read',
@@ -145,6 +145,6 @@ export type AuditRecord = Static<typeof AuditRecord>
 /** A record that is not yet written. */
 export type NewAuditRecord = Omit<AuditRecord, 'audit_id' | 'created_at'> & {
   workspace_id: string
-  /** When it happened, for a record that is written later. Default: the time of writing. */
+  /** The time of the action, for a record that is written later. The default is the time of writing. */
   at?: string
 }

@@ -8,7 +8,7 @@ export interface OptionField {
   type: 'text' | 'port' | 'boolean' | 'url' | 'file'
   doc: string
   required?: boolean
-  /** The value if none is given. */
+  /** The value of an option that is not given. */
   fallback?: string | number | boolean
   enum?: readonly string[]
   max_length?: number
@@ -19,7 +19,7 @@ interface Kind {
   /** A source names a query that the database runs, or files. */
   reads: 'query' | 'files'
   options: Record<string, OptionField>
-  /** Descriptions by name. */
+  /** The descriptions of the secrets, by name. */
   secrets: Record<string, string>
 }
 
@@ -130,7 +130,7 @@ export const KINDS: Record<ConnectionKind, Kind> = {
 export interface ConnectionLimits {
   timeout_seconds: number
   rows: number
-  /** Bytes of values as the server sends them, before DuckDB stores them. */
+  /** The most bytes of values as the server sends them, before DuckDB stores them. */
   bytes: number
   concurrent: number
 }
@@ -178,7 +178,7 @@ function plainValue(field: OptionField, given: unknown): OptionValue {
   return given
 }
 
-/** The options with defaults filled in, and every fault found. Paths begin with `options.`. */
+/** Returns the options with defaults filled in, and every fault. Paths begin with `options.`. */
 export function readOptions(
   kind: ConnectionKind,
   given: Record<string, unknown>,
@@ -206,7 +206,7 @@ export function readOptions(
   return { options, errors }
 }
 
-/** The faults of secrets by name: unknown names and values of a wrong length. Paths begin with `secrets.`. */
+/** Returns the faults of secrets by name: unknown names and values of a wrong length. Paths begin with `secrets.`. */
 export function secretFaults(kind: ConnectionKind, given: Record<string, string | null>): FieldError[] {
   const known = Object.keys(KINDS[kind].secrets)
   return Object.entries(given).flatMap(([name, value]) => {
@@ -221,7 +221,7 @@ export function secretFaults(kind: ConnectionKind, given: Record<string, string 
   })
 }
 
-/** The present limits changed by the given ones, and every fault found. Paths begin with `limits.`. */
+/** Returns the present limits changed by the given ones, and every fault. Paths begin with `limits.`. */
 export function readLimits(
   given: Record<string, unknown>,
   present: ConnectionLimits = CONNECTION_LIMITS,

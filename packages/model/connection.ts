@@ -11,7 +11,7 @@ import {
 } from './connection-kinds.ts'
 import { nullable, Type } from './schema.ts'
 
-/** Of a workspace. */
+/** The most connections of a workspace. */
 export const CONNECTIONS_MOST = 200
 
 export const CONNECTION_NAME = '^[a-z_][a-z0-9_-]{0,62}$'
@@ -43,16 +43,19 @@ export interface OpenConnection {
   options: ConnectionOptions
   secrets: Record<string, string>
   limits: ConnectionLimits
-  /** The addresses it may reach, as `parseTargets` reads them. */
+  /** The addresses that the connection may reach, as `parseTargets` reads them. */
   targets: readonly string[]
 }
 
-/** The context a secret is sealed with (`SecretBox`): it opens for this connection and this field only. */
+/**
+ * Returns the context with which a secret is sealed (`SecretBox`). The secret opens for this connection and this
+ * field only.
+ */
 export function connectionContext(workspace_id: string, name: string, field: string): string {
   return `connection:${workspace_id}:${name}:${field}`
 }
 
-/** A change of a connection. Fields left out stay as they are. `sealed` null removes the secret of that name. */
+/** A change of a connection. Absent fields stay as they are. `sealed` null removes the secret of that name. */
 export interface ConnectionPatch {
   description?: string | null
   options?: ConnectionOptions
@@ -60,7 +63,10 @@ export interface ConnectionPatch {
   limits?: ConnectionLimits
 }
 
-/** Whether a connection leads elsewhere: a secret is only sent to the server for which it was given. */
+/**
+ * Tells whether a connection leads elsewhere after a change. A secret is only sent to the server for which it was
+ * given.
+ */
 export function leadsElsewhere(before: ConnectionOptions, after: ConnectionOptions): boolean {
   return ['host', 'port', 'url', 'endpoint', 'tls', 'ca'].some((name) => after[name] !== before[name])
 }
@@ -88,7 +94,7 @@ const LimitsView = Type.Object({
   concurrent: Type.Integer({ description: 'Queries at a time, on each node' }),
 })
 
-/** A connection as the API answers it: of a secret only its fingerprint. */
+/** A connection as the API answers it. Of a secret it has only the fingerprint. */
 export const ConnectionView = Type.Object(
   {
     name: Type.String(),

@@ -185,19 +185,19 @@ export interface FieldError {
   message: string
   line?: number
   column?: number
-  /** Of a file that cannot be read: lines of a source, each of which lets it be read. */
+  /** For a file that cannot be read: lines of a source, each of which lets it be read. */
   write?: string[]
 }
 
 export interface AppErrorOptions {
   errors?: FieldError[]
-  /** Seconds, for Retry-After. */
+  /** The seconds for the header Retry-After. */
   retryAfter?: number
   headers?: Record<string, string>
   cause?: unknown
 }
 
-/** An expected refusal, answered with the code's status. `detail` is one sentence: what is wrong and what to do. */
+/** An expected refusal, answered with the code's status. `detail` is one sentence with the fault and the remedy. */
 export class AppError extends Error {
   readonly code: ErrorCode
   readonly errors: FieldError[] | undefined

@@ -141,7 +141,7 @@ export const Event = Type.Object(
 )
 export type Event = Static<typeof Event>
 
-/** The event type of a job's present state, or null if that state has no event. */
+/** Returns the event type of a job's present state, or null if that state has no event. */
 export function eventTypeOf(job: Pick<Job, 'job_status' | 'error'>): EventType | null {
   const types: Record<JobStatus, EventType | null> = {
     draft: null,
@@ -158,12 +158,12 @@ export function eventTypeOf(job: Pick<Job, 'job_status' | 'error'>): EventType |
 export const PERSONAL_DETAIL =
   'The job of a reader failed: she and admins read the reason in the status of the job.'
 
-/** The error of a job as events show it. */
+/** Returns the error of a job as events show it. */
 function toldError({ error, reader_id }: Pick<Job, 'error' | 'reader_id'>): Job['error'] {
   return error === null || reader_id === null ? error : { code: error.code, detail: PERSONAL_DETAIL }
 }
 
-/** `publicUrl` has no trailing slash; null leaves `result_url` relative. */
+/** Returns the data of a job's event. `publicUrl` has no trailing slash; null leaves `result_url` relative. */
 export function jobEventData(job: Job, publicUrl: string | null): JobEventData {
   return {
     assignment_id: job.assignment_id,
@@ -184,12 +184,12 @@ export function jobEventData(job: Job, publicUrl: string | null): JobEventData {
   }
 }
 
-/** The exact text that is signed and sent, the same for every attempt. */
+/** Returns the exact text that is signed and sent. It is the same for every attempt. */
 export function eventBody(event: Pick<Event, 'type' | 'timestamp' | 'data'>): string {
   return eventText(event, JSON.stringify(event.data))
 }
 
-/** As `eventBody`, with the data already as JSON text. */
+/** Returns the text of `eventBody`, from data that are JSON text already. */
 export function eventText({ type, timestamp }: Pick<Event, 'type' | 'timestamp'>, data: string): string {
   return `{"type":"${type}","timestamp":"${timestamp}","data":${data}}`
 }

@@ -59,7 +59,7 @@ export function packingOf(path: string): 'gz' | 'zst' | null {
   return (ending?.toLowerCase() as 'gz' | 'zst' | undefined) ?? null
 }
 
-/** The media type of the bytes as stored: a compressed file is sent compressed. */
+/** Returns the media type of the stored bytes. A compressed file is sent compressed. */
 export function mediaTypeOf(path: string): string {
   const packing = packingOf(path)
   if (packing !== null) return packing === 'gz' ? 'application/gzip' : 'application/zstd'
@@ -70,15 +70,18 @@ const DEPTH_MOST = 8
 const PATH_BYTES = 512
 const NAME_BYTES = 200
 
-/** The path in Unicode form NFC, so that names that look alike are the same file on every system. */
+/** Returns the path in the Unicode form NFC, so that names that look alike are the same file on every system. */
 export function normalPath(path: string): string {
   return path.normalize('NFC')
 }
 
-/** Names that Windows takes for a device, whatever their ending is. */
+/** Names that stand for a device on Windows, whatever their ending. */
 const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i
 
-/** Null if a new upload may have this path, else a clause that says why not. Uploads of earlier versions may have more. */
+/**
+ * Returns null if a new upload may have this path, else a clause that says why not. Uploads of earlier versions may
+ * have more paths.
+ */
 export function vetNewPath(path: string): string | null {
   const device = path.split('/').find((name) => DEVICE.test(name))
   if (device !== undefined) return `must not hold "${device.slice(0, 20)}", which Windows takes for a device`
@@ -86,8 +89,8 @@ export function vetNewPath(path: string): string | null {
 }
 
 /**
- * The file or folder of `present` whose path differs from that of `path` in capitals alone, since some disks take both for one;
- * null: there is none.
+ * Returns the file or folder of `present` whose path differs from `path` in capitals alone, because some disks
+ * confuse the two. Null if there is none.
  */
 export function otherCapitals(present: readonly string[], path: string): string | null {
   const names = path.split('/')
@@ -100,7 +103,7 @@ export function otherCapitals(present: readonly string[], path: string): string 
   return null
 }
 
-/** Null if an upload may have this path (in normal form), else a clause that says why not. */
+/** Returns null if an upload may have this path (in normal form), else a clause that says why not. */
 export function vetUploadPath(path: string): string | null {
   if (Buffer.byteLength(path) > PATH_BYTES) return `must have at most ${PATH_BYTES} bytes`
   if (/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\uFFFD]/u.test(path))
@@ -127,12 +130,12 @@ export interface OfferedFile {
 
 /** The files that a job may read as `uploads/...`: a folder, or files offered from a bucket. */
 export interface Uploads {
-  /** Absolute path of the folder, which may not exist yet; null if the uploads are in a bucket. */
+  /** The absolute path of the folder, which may not exist yet; null if the uploads are in a bucket. */
   folder: string | null
   offered: OfferedFile[]
   /** The address of the bucket. */
   targets: readonly string[]
-  /** Why no file is offered, as a sentence. */
+  /** The reason why no file is offered, as a sentence. */
   fault?: string
 }
 
@@ -155,6 +158,9 @@ export interface FileRoots {
 
 /** Gives a task access to its workspace's files. */
 export interface FileAccess {
-  /** `needed`: whether the task can name uploads. An unreachable bucket is reported in `uploads.fault`, not thrown. */
+  /**
+   * Resolves with the files that a task may read. `needed`: the task may name uploads. An unreachable bucket is
+   * reported in `uploads.fault`, not thrown.
+   */
   roots(workspace_id: string, needed: boolean): Promise<FileRoots>
 }

@@ -3,11 +3,11 @@ import { hash, randomUUID } from 'node:crypto'
 
 let lastMs = 0
 let counter = 0
-/** How the ids of `prefixMs` begin. A request makes four ids, and most of a millisecond are made one after the other. */
+/** The begin of the ids of `prefixMs`. It is kept, because a request makes four ids within the same millisecond. */
 let prefixMs = -1
 let prefix = ''
 
-/** Ids of one millisecond, and ids that are made after the clock was set back, still rise. */
+/** Makes an id. Ids of one millisecond, and ids that are made after the clock was set back, still rise. */
 export function uuidv7(now = Date.now()): string {
   const random = randomUUID()
   if (now > lastMs) {
@@ -31,8 +31,8 @@ export function uuidv7(now = Date.now()): string {
 }
 
 /**
- * An id derived from a time and a name: every node computes the same one, so a repeated insert is found. `order` (below
- * 4096) sorts the ids of one time.
+ * Makes an id from a time and a name. Every node makes the same one, so a repeated insert is recognized. `order`
+ * (below 4096) sorts the ids of one time.
  */
 export function uuidFor(ms: number, name: string, order?: number): string {
   const time = ms.toString(16).padStart(12, '0')

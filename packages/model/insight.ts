@@ -46,28 +46,31 @@ export interface Table {
   total: number
 }
 
-/** How sure a claim is: adjusted p at most 0.01, at most 0.05, the rest; `withheld` where a blocker forbids the claim. */
+/**
+ * How sure a claim is: `firm` for an adjusted p of at most 0.01, `likely` for at most 0.05, `unclear` for the rest,
+ * and `withheld` if a blocker forbids the claim.
+ */
 export const GRADES = ['firm', 'likely', 'unclear', 'withheld'] as const
 export type Grade = (typeof GRADES)[number]
 
-/** What stands against a claim: a code of docs/verdicts.md, and a sentence for the reader. */
+/** A doubt about a claim: a code of docs/verdicts.md, and a sentence for the reader. */
 export interface Doubt {
   code: string
   says: string
 }
 
-/** What a reader is told of an outcome. */
+/** What a reader learns about an outcome. */
 export interface Verdict {
-  /** One sentence without statistics. With a blocker: what the first blocker says. */
+  /** One sentence without statistics. If there is a blocker, it is the sentence of the first one. */
   headline: string
   grade: Grade
   blockers: Doubt[]
   caveats: Doubt[]
   /** Estimate, interval, test, p and n in one sentence. */
   evidence: string
-  /** The headline, then what blockers and caveats say. */
+  /** The headline and the sentences of blockers and caveats. */
   summary: string
-  /** What blockers and caveats say, one by one. */
+  /** The sentences of blockers and caveats. */
   notes: string[]
 }
 
@@ -109,7 +112,7 @@ export interface Chart {
   x: string
   y: string[]
   series: string | null
-  /** The column with one panel for each value. */
+  /** The column that has one panel for each value; null or absent if there is none. */
   by?: string | null
   /** A Vega-Lite 6 specification with the rows inside. */
   spec: Record<string, unknown>
@@ -123,28 +126,28 @@ export interface Fact {
 
 export interface SourceLineage {
   name: string
-  /** `etag`: as the server of a fetched file sent it. */
+  /** The files that were read. `etag`: as the server of a fetched file sent it. */
   files: { path: string; bytes: number; fingerprint: string; modified_at: string; etag?: string }[]
   rows: number | null
   format: string
-  /** Which of its rows the reader sees; `rows` counts these. */
+  /** The rule of the rows that the reader sees. `rows` counts these. */
   rule?: string
-  /** For a table in text: how it was read. */
+  /** The dialect by which a table in text was read. */
   dialect?: FoundDialect
-  /** For JSON: the columns of dates that can be read in two ways. */
+  /** The columns of dates in JSON that can be read in two ways. */
   readings?: FoundColumn[]
-  /** For JSON: the list within the object of the file that holds the rows, such as `data`. */
+  /** The list within the object of a JSON file that holds the rows, such as `data`. */
   list?: string
-  /** For a query over a connection, which has no files: the query as it was sent, with placeholders for parameters. */
+  /** The query as it was sent, with placeholders for parameters. Only a query over a connection has it, and no files. */
   remote?: {
     connection: string
     kind: string
     query: string
     bytes: number
     elapsed_ms: number
-    /** For rows that could have stayed in the database: what reads them here, in words. */
+    /** In words, why rows were read here that could have stayed in the database. */
     moved?: string
-    /** Of a metric whose days are kept: how many came from what was kept, what was read, and why nothing was kept. */
+    /** For a metric whose days are kept: how many came from the kept days, which were read, and why nothing was kept. */
     days?: { kept: number; read: { from: string; until: string }[]; note: string | null }
   }
 }
@@ -155,11 +158,14 @@ export interface BlockLineage {
   sql: string | null
   rows: number | null
   elapsed_ms: number
-  /** For an analysis in a database: the statements sent, and the rows and bytes that came back. */
+  /** For an analysis in a database: the statements that were sent, and the rows and bytes that came back. */
   asked?: { connection: string; kind: string; sql: string[]; rows: number; bytes: number }
 }
 
-/** The lineage of an insight: how it was computed. Elapsed times, memory and host are here only, never in the Markdown. */
+/**
+ * The lineage of an insight: how it was computed. Only the lineage has elapsed times, memory and host; the Markdown
+ * never has.
+ */
 export interface Lineage {
   template_id: string
   template_version: string
@@ -170,15 +176,15 @@ export interface Lineage {
   started_at: string
   time_zone: string
   variables: Record<string, unknown>
-  /** Of a personal template: for whom it was run. */
+  /** The reader for whom a personal template was run. */
   reader?: { id: string }
   sources: SourceLineage[]
   blocks: BlockLineage[]
-  /** The language model that wrote the template, where one did. */
+  /** The language model that wrote the template; absent if people did. */
   written_by?: string
-  /** The metrics that it used, with their tests. */
+  /** The metrics that the run used, with their tests. */
   metrics?: MetricLineage[]
-  /** Text that a language model wrote: the blocks it describes, the model, the SHA-256 of the prompt. */
+  /** Texts that a language model wrote: the blocks it describes, the model, the SHA-256 of the prompt. */
   narratives?: { blocks: string[]; model: string; prompt_sha256: string }[]
   elapsed_ms: number
   peak_memory_bytes: number | null
@@ -196,26 +202,26 @@ export interface Insight {
   charts: Chart[]
   analyses: Record<string, Outcome>
   facts: Fact[]
-  /** Where the printed values come from. Insights from before it was recorded have none. */
+  /** The origins of the printed values. Older insights have none. */
   provenance?: Mark[]
   lineage: Lineage
-  /** The form that the template asks for. */
+  /** The form of charts that the template asks for. */
   chart_form: ChartForm
-  /** Null in insights from before readings were made. */
+  /** The reading of the insight; null in older insights. */
   reading: Reading | null
   created_at: string
 }
 
-/** What only the JSON form of an insight shows: JSON as it is stored, in UTF-8. */
+/** The parts that only the JSON form of an insight shows: JSON as it is stored, in UTF-8. */
 export type InsightData = Record<'tables' | 'analyses' | 'facts' | 'lineage', Uint8Array> & {
   provenance: Uint8Array | null
 }
-/** The data behind the text of a page, as it is stored. */
+/** The data behind the text of a page, as they are stored. */
 export type StoredBehind = Pick<InsightData, 'tables' | 'analyses' | 'provenance'>
 /** An insight without its data. */
 export type InsightHead = Omit<Insight, keyof InsightData>
 
-/** The part of an insight that its page shows. */
+/** The parts of an insight that its page shows. */
 export type PageInsight = Pick<
   Insight,
   | 'insight_id'
@@ -230,41 +236,44 @@ export type PageInsight = Pick<
 
 /** The number that an insight is about. */
 export interface Figure {
-  /** "share of late flights" */
+  /** The name of the figure, such as "share of late flights". */
   label: string
   value: number
-  /** As the template declares it. */
+  /** The unit as the template declares it; null for none. */
   unit: string | null
-  /** As the insight prints it: "22.3 %". */
+  /** The figure as the insight prints it: "22.3 %". */
   text: string
 }
 
-/** What a run tells for its card (insights/insight-card.ts). */
+/** What a run gives for its card (insights/insight-card.ts). */
 export interface CardFound {
   headline: string | null
   grade: Grade | null
   figure: Figure | null
-  /** The period that it reports on: its first day and its words. */
+  /** The period of the report: its first day and its words. Null if the template has none. */
   period: { start: string; label: string } | null
   tags: string[]
-  /** The ids of the metrics that it tells of. */
+  /** The ids of the metrics that the insight is about. */
   metrics?: string[]
-  /** Those of its metrics; absent: none failed. */
+  /** The failed tests of its metrics; absent if none failed. */
   failed_tests?: FailedTest[]
-  /** The same for all runs of a template whose variables differ in nothing but the period. */
+  /** The key of the series. It is equal for all runs of a template whose variables differ in nothing but the period. */
   series: string
-  /** The title, the headline and the variables in lower case. */
+  /** The text for searches: title, headline and variables in lower case. */
   search: string
 }
 
 /** The result of an analysis: an insight without ids. */
 export type Findings = Omit<Insight, 'insight_id' | 'assignment_id' | 'created_at'> & {
   skipped: 'condition' | null
-  /** For the list of insights; it is kept beside the insight, not in it. */
+  /** The data for the card, which is kept beside the insight, not in it. */
   card?: CardFound
 }
 
-/** U+2063 is an invisible separator. Escaping removes it from data, so data cannot forge a placeholder. */
+/**
+ * Returns the placeholder line of a chart. It begins with U+2063, an invisible separator. Escaping removes that
+ * character from data, so data cannot forge a placeholder.
+ */
 export function chartPlaceholder(id: string): string {
   return `\u2063chart:${id}\u2063`
 }
@@ -275,7 +284,7 @@ const DoubtView = Type.Object({
   says: Type.String({ description: 'A sentence for the reader' }),
 })
 
-/** What every outcome holds; each method adds its own fields. */
+/** The fields of every outcome. Each method adds its own. */
 const OutcomeView = Type.Object(
   {
     headline: Type.String({ description: 'One sentence without statistics' }),

@@ -31,7 +31,7 @@ export function isFinal(status: JobStatus): boolean {
   return MOVES[status].length === 0
 }
 
-/** The states that a job leaves. */
+/** The states that are not final. */
 export const UNFINISHED: readonly JobStatus[] = JOB_STATUSES.filter((status) => !isFinal(status))
 /** The states that end a job. */
 export const FINAL: readonly JobStatus[] = JOB_STATUSES.filter(isFinal)
@@ -115,17 +115,20 @@ export const JobView = Type.Object(
 )
 export type JobView = Static<typeof JobView>
 
-/** How a job ended, as people ask for it: by an error, by a person, or without a notification because of `deliver_if`. */
+/**
+ * The ways in which a job ends, as people ask for them: by an error, by a person, or without a notification because
+ * of `deliver_if`.
+ */
 export const ENDINGS = ['failed', 'canceled', 'skipped'] as const
 export type Ending = (typeof ENDINGS)[number]
 
 /** A job as the store keeps it. Times are RFC 3339 UTC with milliseconds. */
 export interface Job extends Omit<JobView, 'template_vars' | 'error' | 'notify' | 'title'> {
   workspace_id: string
-  /** Values by variable, converted to the declared types; a period stays text until the run. */
+  /** The values by variable, converted to the declared types. A period stays text until the run. */
   variables: Record<string, unknown>
   error: JobError | null
-  /** The ids of subscriptions to tell; null: none. */
+  /** The ids of subscriptions to notify; null for none. */
   notify: string[] | null
   losses: number
   priority: number

@@ -46,7 +46,7 @@ export const CollectionLink = Type.Object(
 )
 export type CollectionLink = Static<typeof CollectionLink>
 
-/** The address of the page; relative to the service's root if it has no public address. */
+/** Returns the address of the page. It is relative to the service's root if `publicUrl` is null. */
 export function linkAddress(secret: string, publicUrl: string | null): string {
   return `${publicUrl ?? ''}/links/${secret}`
 }

@@ -11,15 +11,16 @@ export const METRIC_ID = '^[a-z_][a-z0-9_]{0,62}$'
 export const GRAINS = ['hour', 'day', 'week', 'month', 'quarter', 'year'] as const
 export type Grain = (typeof GRAINS)[number]
 
-/** Whether a step is at least as coarse as another. Weeks do not make months. */
+/** Tells whether a step is at least as coarse as another. Weeks do not make months. */
 export function isCoarser(grain: Grain, than: Grain): boolean {
   if (than === 'week' && grain !== 'week') return false
   return GRAINS.indexOf(grain) >= GRAINS.indexOf(than)
 }
 
 /**
- * How values of several steps make one: `sum` adds them, `ratio` divides the sums of numerator and denominator, `minimum`
- * and `maximum` take the extreme, `none` has no such rule (a count of distinct values).
+ * The rules by which values of several steps make one. `sum` adds them, `ratio` divides the sums of numerator and
+ * denominator, `minimum` and `maximum` take the extreme, and `none` means that there is no rule (a count of distinct
+ * values).
  */
 const ADDING = ['sum', 'ratio', 'minimum', 'maximum', 'none'] as const
 export type Adding = (typeof ADDING)[number]
@@ -36,7 +37,7 @@ export const MetricEvent = Type.Object({
 })
 export type MetricEvent = Static<typeof MetricEvent>
 
-/** What the service answers of the example of its definition. */
+/** An example of a metric as the service answers it. */
 export const METRIC_EXAMPLE = {
   metric_id: 'revenue',
   label: 'Revenue',
@@ -79,14 +80,14 @@ export const MetricView = Type.Object(
 )
 export type MetricView = Static<typeof MetricView>
 
-/** What a run found of a metric that it used. Part of the lineage. */
+/** What a run found out about a metric that it used. It is part of the lineage. */
 export interface MetricLineage {
   metric: string
   version: string
   tests: { test: string; ok: boolean; found: string }[]
 }
 
-/** A test that failed, as a list of insights tells of it. */
+/** A failed test, as the list of insights shows it. */
 export const FailedTest = Type.Object({
   metric: Type.String({ description: 'The id of the metric' }),
   label: Type.String({ description: 'Its label, such as "Revenue"' }),
@@ -95,26 +96,26 @@ export const FailedTest = Type.Object({
 })
 export type FailedTest = Static<typeof FailedTest>
 
-/** What must hold of the rows of a metric. */
+/** A condition that the rows of a metric must meet. */
 export type MetricTest =
   | { kind: 'not_null' | 'unique'; column: string }
   | { kind: 'fresh'; ms: number; text: string }
   | { kind: 'accepted'; column: string; values: (string | number | boolean)[] }
 
-/** What the owner of a source promises of the days of a metric, so that their statistics can be kept. */
+/** What the owner of a source promises about the days of a metric, so that their statistics can be kept. */
 export interface PartitionRules {
-  /** Rows of a day come until so many days after it has ended. */
+  /** The number of days after the end of a day for which its rows may still arrive. */
   reopen_days: number
-  /** What becomes of rows later: none is deleted or changed, or the row stays and is marked in the column `changed`. */
+  /** Later changes of rows: none is deleted or changed, or the row stays and is marked in the column `changed`. */
   deletes: 'none' | 'marked'
-  /** The column with the moment at which a row was last written. Null where nothing is marked. */
+  /** The column with the time at which a row was last written; null if rows are not marked. */
   changed: string | null
 }
 
-/** What is kept of the rows of a day: enough to add days up. */
+/** The kinds of statistics that are kept of the rows of a day, from which days are added up. */
 export type StatisticKind = 'rows' | 'count' | 'distinct' | 'sum' | 'least' | 'most'
 
-/** What a metric is to a reader and to the methods that read it. */
+/** What readers, and the methods that read a metric, know of it. */
 export interface MetricInfo {
   metric: string
   version: string
@@ -123,7 +124,7 @@ export interface MetricInfo {
   unit: string | null
   fmt: string | null
   good: 'up' | 'down' | 'none'
-  /** What a step without rows means. */
+  /** The meaning of a step without rows. */
   missing: 'gap' | 'zero'
   adding: Adding
   target: MetricTarget | null
@@ -133,16 +134,16 @@ export interface MetricInfo {
   time: { column: string; grain: Grain; zone: string }
 }
 
-/** A metric in a block: what it is, and the query whose one row tells of its tests (null: it has none). */
+/** A metric in a block, and the query whose one row has the results of its tests (null if it has none). */
 export interface MetricInBlock {
   info: MetricInfo
   tests: string | null
-  /** The source that holds its rows; null where a database adds them up. */
+  /** The source that holds its rows; null if a database adds them up. */
   relation: string | null
   /** The columns of the source that its definition names, each with the key that names it. */
   columns: { column: string; key: string }[]
   /** Further columns that the block asks for. */
   by: string[]
-  /** The source whose days are kept; absent: it is read in full. */
+  /** The source whose days are kept; absent if all rows are read. */
   series?: string
 }

@@ -1,4 +1,4 @@
-/** Durations and sizes as settings and templates write them: "500ms", "5m", "1GB", "2GiB". */
+/** Parses durations and sizes as settings and templates write them: "500ms", "5m", "1GB", "2GiB". */
 const MILLISECONDS: Readonly<Record<string, number>> = {
   ms: 1,
   s: 1000,
@@ -28,8 +28,11 @@ function reader(units: Readonly<Record<string, number>>): (text: string, alone?:
   }
 }
 
-/** "60s" -> 60000. `alone` is the unit of a number without one; without `alone` such a number gives null, as any other text does. */
+/**
+ * Turns "60s" into 60000 milliseconds. `alone` is the unit of a number without one. Returns null for any other text,
+ * and for a number without a unit if `alone` is absent.
+ */
 export const milliseconds = reader(MILLISECONDS)
 
-/** "1GB" -> 1e9; the result may have a fraction. `alone` and null as above. */
+/** Turns "1GB" into 1e9 bytes; the result may have a fraction. `alone` and null are as for `milliseconds`. */
 export const bytes = reader(BYTES)

@@ -10,15 +10,15 @@ import { timesAfter } from './time/cron.ts'
 export const MISSED = ['skip', 'once', 'all'] as const
 export const OVERLAPS = ['skip', 'queue'] as const
 
-/** Of a workspace. */
+/** The most schedules of a workspace. */
 export const SCHEDULES_MOST = 2000
 
-/** A due time that is older than this was missed. */
+/** The milliseconds after which a due time counts as missed. */
 const LATE_MS = 5 * 60_000
-/** How many missed times `all` runs: the default and the most. */
+/** The number of missed times that `all` runs: the default and the most. */
 export const MISSED_LIMIT = 10
 export const MISSED_LIMIT_MOST = 100
-/** Missed times are counted up to this number. */
+/** The number up to which missed times are counted. */
 const COUNTED_MOST = 1000
 
 const Time = Type.String({ format: 'date-time' })
@@ -53,13 +53,13 @@ export const ScheduleError = Type.Object({
 })
 export type ScheduleError = Static<typeof ScheduleError>
 
-/** When a schedule is due. Times are RFC 3339 UTC with milliseconds. */
+/** The timing of a schedule. Times are RFC 3339 UTC with milliseconds. */
 export interface Timing {
   cron: string
   time_zone: string
-  /** Due from this time on; null: from its creation. */
+  /** The start of the due times; null for the creation of the schedule. */
   starts_at: string | null
-  /** Due before this time; null: without end. */
+  /** The end of the due times (exclusive); null for no end. */
   ends_at: string | null
 }
 
@@ -71,7 +71,7 @@ export const ScheduleFailing = Type.Object({
 })
 export type ScheduleFailing = Static<typeof ScheduleFailing>
 
-/** The readers of a personal template: each gets a job of her own at each due time. */
+/** The readers of a personal template. Each gets a job of her own at each due time. */
 export const ScheduleReaders = Type.Union(
   [
     Type.Literal('all'),
@@ -85,7 +85,7 @@ export const ScheduleReaders = Type.Union(
 )
 export type ScheduleReaders = Static<typeof ScheduleReaders>
 
-/** The readers as answers show them. Only admins see ids of readers. */
+/** The readers as answers show them. Only admins see the ids of readers. */
 const ShownReaders = Type.Union([
   ScheduleReaders,
   Type.Object({
@@ -105,7 +105,7 @@ const Firing = Type.Object(
 const textsOf = (value: unknown): string[] =>
   (Array.isArray(value) ? value : [value]).map((one) => (typeof one === 'string' ? one : JSON.stringify(one)))
 
-/** Whether the schedule is for this reader. */
+/** Tells whether the schedule is for this reader. */
 export function isForReader(readers: ScheduleReaders, { reader_id, attributes }: StoredReader): boolean {
   if (readers === 'all') return true
   if (Array.isArray(readers)) return readers.includes(reader_id)
@@ -146,7 +146,7 @@ export const ScheduleView = Type.Object(
     counts: ScheduleCounts,
     last_run: nullable(ScheduleRun),
     last_error: nullable(ScheduleError),
-    /** In answers to reads; null where the last job that ended did not fail. */
+    /** In answers to reads. Null if the last ended job did not fail. */
     failing: Type.Optional(nullable(ScheduleFailing)),
     created_at: Time,
     updated_at: Time,
@@ -159,23 +159,23 @@ export type ScheduleView = Static<typeof ScheduleView>
 export interface Schedule
   extends Omit<ScheduleView, 'template_vars' | 'next_runs' | 'notify' | 'failing' | 'firing' | 'readers'> {
   workspace_id: string
-  /** As given. Each run converts them by the template's present version. */
+  /** The variables as they were given. Each run converts them by the template's present version. */
   variables: Record<string, unknown>
-  /** The ids of subscriptions, or "followers"; null: none. */
+  /** The ids of subscriptions, or "followers"; null for none. */
   notify: string[] | null
   /** Null if its runs belong to no reader. */
   readers: ScheduleReaders | null
-  /** How far the jobs of readers are made; null: none is due. */
+  /** The progress of the jobs of readers; null if none is due. */
   firing: FiringState | null
   /** Rises with every change and every run; it fences concurrent writes. */
   revision: number
 }
 
-/** The plan of a firing and the position of its next job. The node that takes over after a death goes on from there. */
+/** The plan of a firing and the position of its next job. A node that takes over after a death continues from there. */
 export interface FiringState {
   plan: Plan
   scheduled_for: string
-  /** The last reader who was looked at, in the order of their ids; "": none. */
+  /** The id of the last reader of the firing so far, in the order of ids; "" before the first. */
   after: string
   made: number
 }
@@ -184,7 +184,10 @@ export const NO_COUNTS: ScheduleCounts = { made: 0, failed: 0, missed: 0, overla
 
 const iso = (ms: number): string => new Date(ms).toISOString()
 
-/** The due times after `after`, at most `count`, within the start and the end of the schedule, and up to `until`. */
+/**
+ * Returns the due times after `after`, at most `count`, within the start and the end of the schedule, and up to
+ * `until`.
+ */
 export function dueTimes(timing: Timing, after: string, count: number, until?: string): string[] {
   const start = timing.starts_at === null ? Number.NEGATIVE_INFINITY : Date.parse(timing.starts_at) - 1
   const end = timing.ends_at === null ? Number.POSITIVE_INFINITY : Date.parse(timing.ends_at)
@@ -197,7 +200,7 @@ export function nextDue(schedule: Timing & { paused: boolean }, after: string): 
   return schedule.paused ? null : (dueTimes(schedule, after, 1)[0] ?? null)
 }
 
-/** The next `count` due times, to show; empty while the schedule is paused. */
+/** Returns the next `count` due times for display. Empty while the schedule is paused. */
 function nextRuns(schedule: Schedule, count: number): string[] {
   const { next_due_at } = schedule
   if (next_due_at === null) return []
@@ -205,15 +208,18 @@ function nextRuns(schedule: Schedule, count: number): string[] {
 }
 
 export interface Plan {
-  /** The due times to make a job for, oldest first. */
+  /** The due times for which a job is made, oldest first. */
   times: string[]
-  /** How many more were due, counted up to a thousand. */
+  /** The number of further due times, counted up to a thousand. */
   missed: number
-  /** The latest due time, run or missed. */
+  /** The latest due time, whether it runs or was missed. */
   latest: string
 }
 
-/** The latest `count` due times from `first` (itself due) to `now`. Searches back from `now`, as an outage may be long. */
+/**
+ * Returns the latest `count` due times from `first` (itself due) to `now`. It searches back from `now`, because an
+ * outage may be long.
+ */
 function latestDue(timing: Timing, first: string, now: string, count: number): string[] {
   const begin = Date.parse(first)
   for (let span = 3_600_000; ; span *= 4) {
@@ -230,8 +236,8 @@ function latestDue(timing: Timing, first: string, now: string, count: number): s
 }
 
 /**
- * The runs of a schedule whose `next_due_at` has come. `skip`: the latest due time, unless it is more than five minutes
- * past. `once`: the latest, however late. `all`: the latest `missed_limit` of them.
+ * Returns the runs of a schedule whose `next_due_at` has passed. `skip`: the latest due time, unless it is more than
+ * five minutes past. `once`: the latest, however late. `all`: the latest `missed_limit` of them.
  */
 export function planRuns(
   schedule: Timing & Pick<Schedule, 'missed' | 'missed_limit'> & { next_due_at: string },
@@ -248,7 +254,7 @@ export function planRuns(
   return { times, missed: counted.length - times.length, latest: latest.at(-1)! }
 }
 
-/** The result of carrying out a plan. */
+/** The result of a plan. */
 export interface Done {
   plan: Plan
   made: ScheduleRun[]
@@ -256,7 +262,7 @@ export interface Done {
   fault: Pick<ScheduleError, 'code' | 'detail' | 'errors'> | null
 }
 
-/** The schedule after its plan was carried out at `now`. The next due time follows `plan.latest`. */
+/** Returns the schedule after its plan was carried out at `now`. The next due time follows `plan.latest`. */
 export function afterRuns(
   schedule: Schedule,
   { plan, made, overlapped, fault }: Done,
@@ -286,12 +292,13 @@ export function afterRuns(
   }
 }
 
-/** How long a last due time waits for its template to work again. */
+/** The milliseconds for which the last due time waits for a working template. */
 const REPAIR_MS = 7 * 86_400_000
 
 /**
- * The schedule whose template broke after some readers of a due time had their jobs: the others wait for it until the next due
- * time, whose jobs are for all. Null: that has come. `fault`: why no job can be made now.
+ * Returns the schedule after its template broke while only some readers of a due time had their jobs. The other
+ * readers wait until the next due time, whose jobs are for all. Null if that time has passed. `fault`: why no job can
+ * be made now.
  */
 export function brokenFiring(
   schedule: Schedule,
@@ -310,14 +317,14 @@ export function brokenFiring(
   return isKnown ? schedule : { ...schedule, last_error: { ...fault, at: now, scheduled_for, detail } }
 }
 
-/** Whether the change affects the due times, so that `next_due_at` must be computed again. */
+/** Tells whether the change affects the due times, so that `next_due_at` must be computed again. */
 export function changesTiming(before: Schedule, after: Schedule): boolean {
   return (['cron', 'time_zone', 'starts_at', 'ends_at', 'paused'] as const).some(
     (name) => before[name] !== after[name],
   )
 }
 
-/** Data of the event `schedule.failed`. */
+/** Returns the data of the event `schedule.failed`. */
 export function scheduleFailedData(schedule: Schedule, error: ScheduleError) {
   const { schedule_id, name, template_id, user_id, presence_name, notify, metadata } = schedule
   const { scheduled_for, code, detail, errors } = error
@@ -334,10 +341,10 @@ export function scheduleFailedData(schedule: Schedule, error: ScheduleError) {
   }
 }
 
-/** How many of the next due times the API shows. */
+/** The number of due times that the API shows. */
 export const SHOWN_RUNS = 5
 
-/** `isAdmin`: the ids of readers are shown. */
+/** Returns the schedule as the API answers it. `isAdmin`: the ids of readers are shown. */
 export function scheduleView(schedule: Schedule, isAdmin: boolean): ScheduleView {
   const { workspace_id: _, revision: _revision, variables, notify, firing, readers, ...rest } = schedule
   return {

@@ -1,4 +1,4 @@
-/** The builders of schemas beside typebox's own. */
+/** Compares the builders of schemas with typebox's own. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Type as Typebox } from 'typebox'
@@ -33,7 +33,7 @@ const made: Record<keyof Builders, (type: Builders) => unknown> = {
   Unsafe: (type) => type.Unsafe({ ...type.String(), keysFrom: 'by' }),
 }
 
-/** A value with the properties that JSON.stringify leaves out. What it shows keeps its order. */
+/** Returns a value with the properties that JSON.stringify leaves out, in their order. */
 function whole(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(whole)

@@ -31,13 +31,13 @@ type Same =
   | 'Unknown'
   | 'Unsafe'
 
-/** The signatures of typebox; three take less than typebox does. */
+/** The signatures of typebox. Three of them accept less than typebox does. */
 interface Builders extends Pick<typeof Typebox, Same> {
-  /** Not the enum declarations of TypeScript. */
+  /** Enum declarations of TypeScript are not accepted. */
   Enum<Values extends TEnumValue[]>(values: readonly [...Values], options?: TSchemaOptions): TEnum<Values>
-  /** Only an object, whose own options are left out. */
+  /** Only an object is accepted, and its own options are left out. */
   Partial<Schema extends TObject>(schema: Schema): TPartial<Schema>
-  /** Any text as a key. */
+  /** Any text is accepted as a key. */
   Record<Value extends TSchema>(
     key: TString,
     value: Value,
@@ -47,7 +47,7 @@ interface Builders extends Pick<typeof Typebox, Same> {
 
 type Keywords = Record<string, unknown>
 
-/** A property by which typebox tells schemas apart. JSON.stringify leaves it out. */
+/** Adds a property by which typebox tells schemas apart. JSON.stringify leaves it out. */
 function mark(schema: object, name: '~kind' | '~optional' | '~unsafe', value: unknown): object {
   return Object.defineProperty(schema, name, { value, configurable: true, writable: true, enumerable: false })
 }
@@ -95,8 +95,8 @@ const builders = {
   Unsafe: (schema: object) => mark(copyOf(schema), '~unsafe', null),
 }
 
-/** What each function makes equals what typebox's function of that name makes (schema.test.ts). */
+/** The builders. Each makes the same schema as typebox's function of that name (schema.test.ts). */
 export const Type = builders as unknown as Builders
 
-/** The schema's values, or null. */
+/** Returns the schema of the given values or null. */
 export const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])

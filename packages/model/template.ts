@@ -44,11 +44,11 @@ export type VariableView = Static<typeof VariableView>
 
 export interface Variable extends VariableView {
   max_length: number | null
-  /** `list`: the type of its items. */
+  /** Of a `list`: the type of its items. */
   items: VariableType | null
-  /** `column`: the source whose column the value names. */
+  /** Of a `column`: the source whose column the value names. */
   of: string | null
-  /** `period`: relative periods count back from the latest value of this `source.column`. */
+  /** Of a `period`: relative periods count back from the latest value of this `source.column`. */
   until: string | null
   line: number
 }
@@ -111,39 +111,51 @@ export function faultToFieldError(fault: Fault): FieldError {
 /** A query in a database's own SQL dialect. */
 export interface SourceQuery {
   text: string
-  /** The position in the template of an offset into `text`. */
+  /** Returns the position in the template of an offset into `text`. */
   placeOf(offset: number): { line: number; column: number }
-  /** A metric: the query in the dialect of the connection's kind. `condition`: SQL of the rule; null lets each row count. */
+  /**
+   * Of a metric: returns the query in the dialect of the connection's kind. `condition`: SQL of the rule; null counts
+   * each row.
+   */
   textFor?: (kind: string, condition: string | null) => string
-  /** A metric: which rows count for a reader, and a query of the columns that the rule names, which tells their types. */
+  /**
+   * Of a metric: the rule of the rows that count for a reader, and a query of the columns that the rule names, which
+   * gives their types.
+   */
   rule?: RowRule | null
   ruleColumns?: (kind: string) => string
-  /** The zone in which the database cuts days; the template's unless given. */
+  /** The zone in which the database cuts days. The default is that of the template. */
   zone?: string
-  /** A metric's series: a query of the one column that is cut into days, in the dialect of the connection's kind. */
+  /**
+   * Of a metric's series: returns a query of the one column that is cut into days, in the dialect of the connection's
+   * kind.
+   */
   timeFor?: (kind: string) => string
-  /** A metric of which statistics are kept by day. */
+  /** Of a metric with statistics by day. */
   partitions?: PartitionedQuery
 }
 
-/** The days of a metric: what is asked of each, and what the source declares of them. */
+/** The days of a metric: the queries of them, and the promises of the source. */
 export interface PartitionedQuery {
   metric: string
   rules: PartitionRules
   grain: Grain
   by: readonly string[]
   statistics: readonly StatisticKind[]
-  /** SQL of the days between which rows count: two days, or `$name.start` and `$name.end`; null: all. */
+  /** SQL of the days between which rows count: two days, or `$name.start` and `$name.end`. Null counts all days. */
   period: { start: string; end: string } | null
-  /** The rows, with the step of each, its keys and the values of its statistics; `wide`: of which values the sum needs more than 64 bits. */
+  /**
+   * Returns the query of the rows, each with its step, its keys and the values of its statistics. `wide`: the values
+   * whose sum needs more than 64 bits.
+   */
   rowsFor(kind: string, window: PartitionWindow, wide: readonly boolean[]): string
-  /** One row: the first day of all rows. */
+  /** Returns the query of one row: the first day of all rows. */
   firstFor(kind: string): string
-  /** The days of rows that were marked since a day. */
+  /** Returns the query of the days of rows that were marked since a day. */
   changedFor(kind: string): string
 }
 
-/** Whether rows are read from, and before, the days that are bound to PARTITION_FROM and PARTITION_UNTIL. */
+/** Tells whether rows are read from PARTITION_FROM on, and before PARTITION_UNTIL. */
 export interface PartitionWindow {
   from: boolean
   until: boolean
@@ -154,23 +166,23 @@ export interface Source {
   name: string
   /** The connection; null reads the data folder. */
   connection: { name: string; line: number; column: number } | null
-  /** As written; may hold Liquid over `vars`. Null if there is a query. */
+  /** The file as it is written; it may hold Liquid over `vars`. Null if there is a query. */
   file: string | null
   query: SourceQuery | null
   /** Declared column types. */
   columns: Record<string, string>
-  /** How its files are written, as far as it is declared. */
+  /** The declared dialect of its files. */
   dialect: Dialect
-  /** Which of its rows a reader sees; absent or null: all. */
+  /** The rule of the rows that a reader sees. Absent or null for all rows. */
   rows?: RowRule | null
-  /** Its rows stay in the database: analyses that can ask it for what they need do so. */
+  /** True if its rows stay in the database, so that analyses ask it for what they need. */
   stays?: boolean
   /** The position of `file` or `query`. */
   line: number
   column: number
 }
 
-/** Resolved limits: milliseconds, bytes, counts. */
+/** The limits of a run: milliseconds, bytes, counts. */
 export interface Limits {
   timeout_ms: number
   memory_bytes: number
@@ -193,7 +205,7 @@ export interface SqlBlock {
   sql: string
   /** The line of the first line of SQL in the source. */
   line: number
-  /** A fence `metric NAME`, of which `sql` is made: its metrics. */
+  /** The metrics of a fence `metric NAME`, from which `sql` is made. */
   metrics?: readonly MetricInBlock[]
   /** The variable that lists the metrics, and the block and its sources for its values. */
   metricsOf?: string
@@ -205,7 +217,7 @@ export interface AnalysisBlock {
   name: string
   method: string
   of: string
-  /** Everything but `method` and `of`, as YAML gives it. */
+  /** The keys other than `method` and `of`, as YAML gives them. */
   options: Record<string, unknown>
   /** The line of the first line of YAML. */
   line: number
@@ -215,19 +227,22 @@ export interface AnalysisBlock {
 
 export type Block = SqlBlock | AnalysisBlock
 
-/** What a column is to a reader. Sentences, tables and axes use it wherever a column has that name. */
+/** The meaning of a column to a reader. Sentences, tables and axes use it wherever a column has that name. */
 export interface ColumnMeaning {
   label: string | null
-  /** "minutes", "EUR", "%". */
+  /** The unit, such as "minutes", "EUR" or "%". */
   unit: string | null
   /** A format code (docs/templates.md). */
   fmt: string | null
-  /** Which direction is good. */
+  /** The direction that is good. */
   good: 'up' | 'down' | 'none'
   target: number | null
 }
 
-/** A figure that the page shows as a tile: an analysis, or a block's column or field, at its place in the front matter. */
+/**
+ * A figure that the page shows as a tile: an analysis, or a column or field of a block, with its position in the
+ * front matter.
+ */
 export interface TileChoice {
   block: string
   field: string | null
@@ -239,7 +254,7 @@ export interface TileChoice {
 export interface TemplateSettings {
   description: string | null
   tags: string[]
-  /** The language model that wrote the template; null: people did. */
+  /** The language model that wrote the template; null if people did. */
   written_by: string | null
   variables: Variable[]
   sources: Source[]
@@ -248,7 +263,7 @@ export interface TemplateSettings {
   charts: ChartForm
   deliver_if: { expression: string; line: number } | null
   lineage: boolean
-  /** By the column's name in lower case. */
+  /** The meanings, by the column's name in lower case. */
   columns: Map<string, ColumnMeaning>
   /** Null if the tiles are chosen by the outcomes. */
   tiles: TileChoice[] | null
@@ -257,10 +272,10 @@ export interface TemplateSettings {
 export interface Template extends TemplateSettings {
   template_id: string
   version: string
-  /** May hold Liquid over `vars`. */
+  /** The title. It may hold Liquid over `vars`. */
   title: string
   title_line: number
-  /** In the order of the file. */
+  /** The blocks in the order of the file. */
   blocks: Block[]
   /** The source with front matter and fences blanked out, so its line numbers are those of the source. */
   body: string
@@ -274,6 +289,6 @@ export interface TemplateSource {
   version: string
   source: string
   partials: Record<string, string>
-  /** The commit of the repository that brought it; null or absent: it comes from elsewhere. */
+  /** The commit of the repository that brought it. Null or absent if it comes from elsewhere. */
   commit_id?: string | null
 }

@@ -6,19 +6,19 @@ export const SCOPES = ['viewer', 'analyst', 'publisher', 'admin'] as const
 export type Scope = (typeof SCOPES)[number]
 
 /**
- * `viewer` reads, `analyst` also runs jobs and webhooks, `publisher` also publishes templates and metrics, `admin` also manages: each
- * includes the ones before it.
+ * Tells whether the held scopes include one. `viewer` reads, `analyst` also runs jobs and webhooks, `publisher` also
+ * publishes templates and metrics, `admin` also manages. Each includes the ones before it.
  */
 export function includesScope(held: readonly Scope[], wanted: Scope): boolean {
   return held.some((scope) => SCOPES.indexOf(scope) >= SCOPES.indexOf(wanted))
 }
 
-/** The scopes with those that each includes. */
+/** Returns the scopes with those that each includes. */
 export function fullScopes(scopes: readonly Scope[]): Scope[] {
   return SCOPES.filter((scope) => includesScope(scopes, scope))
 }
 
-/** The scopes that a holder of `held` may pass on. */
+/** Returns the scopes that a holder of `held` may pass on. */
 export function boundScopes(scopes: readonly Scope[], held: readonly Scope[]): Scope[] {
   const isAll = scopes.every((scope) => includesScope(held, scope))
   return isAll ? [...scopes] : fullScopes(scopes).filter((scope) => includesScope(held, scope))
@@ -71,7 +71,10 @@ export const Workspace = Type.Object(
   {
     workspace_id: Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,62}$' }),
     name: Type.String({ minLength: 1, maxLength: 255 }),
-    /** Absolute path of the folder that `file:` sources read; null: none (the default workspace reads ASSAY_DATA). */
+    /**
+     * The absolute path of the folder that `file:` sources read; null for none (the default workspace reads
+     * ASSAY_DATA).
+     */
     data_folder: nullable(Type.String()),
     ...WorkspaceCaps.properties,
     created_at: Type.String({ format: 'date-time' }),
@@ -116,7 +119,10 @@ export const User = Type.Object(
 )
 export type User = Static<typeof User>
 
-/** Whether the rights from a sign-in provider have expired. They last until the next sign-in there. `now`: milliseconds since 1970. */
+/**
+ * Tells whether the rights from a sign-in provider have expired. They last until the next sign-in there. `now`:
+ * milliseconds since 1970.
+ */
 export function hasLapsed({ admitted_until }: Pick<User, 'admitted_until'>, now: number): boolean {
   return admitted_until !== null && Date.parse(admitted_until) <= now
 }
@@ -133,7 +139,7 @@ export interface Identity {
 
 const Time = Type.String({ format: 'date-time' })
 
-/** A browser in which a person is signed in. Its cookie holds the secret, the store the hash. */
+/** A browser in which a person is signed in. Its cookie holds the secret; the store holds the hash. */
 export const SignIn = Type.Object(
   {
     sign_in_id: Type.String({ format: 'uuid' }),
@@ -196,20 +202,20 @@ export type TokenPatch = Partial<Pick<Token, 'name' | 'scopes' | 'expires_at'>>
 /** The name of the tokens that logins make. They end with the sign-ins of their user. */
 export const LOGIN_TOKEN = 'login'
 
-/** Of a workspace. Tokens of logins count by themselves: so many of a user. */
+/** The most users and the most tokens of a workspace. Tokens of logins are limited for each user. */
 export const USERS_MOST = 10_000
 export const TOKENS_MOST = 10_000
 export const LOGINS_MOST = 1000
-/** Browsers in which a user is signed in. A further one ends that which began longest ago. */
+/** The most browsers in which a user is signed in. A further sign-in ends the oldest one. */
 export const SIGN_INS_MOST = 100
 
-/** The name of the token that the setting of this name gives. A start with another value replaces the token of this name. */
+/** The name of the token of this setting. A start with another value replaces the token of this name. */
 export const SETTING_TOKEN = 'ASSAY_TOKEN'
 
 const USER_ID_MOST = 255
 const SERVICE = 'service:'
 
-/** The user id of a token that belongs to no person. Tokens of one name are one account. */
+/** Returns the user id of a token that belongs to no person. Tokens of one name are one account. */
 export function serviceAccount(name: string): string {
   return `${SERVICE}${name}`.slice(0, USER_ID_MOST)
 }
@@ -220,16 +226,16 @@ export function isServiceAccount(user_id: string): boolean {
 
 /** The caller of a request, from its valid token or sign-in. */
 export interface Principal {
-  /** The `sign_in_id` of a sign-in. */
+  /** The id of the token, or the `sign_in_id` of a sign-in. */
   token_id: string
-  /** The token with which a sign-in began; null: a password or the sign-in provider. A token has none. */
+  /** The token with which a sign-in began; null for a password or the sign-in provider. Absent for a token. */
   begun_with?: string | null
   workspace_id: string
   user_id: string
   scopes: Scope[]
-  /** The templates that it is limited to; null: no limit. */
+  /** The templates that the caller is limited to; null for no limit. */
   templates: string[] | null
-  /** The reader who this user is; null: none. */
+  /** The reader who is this user; null if there is none. */
   reader_id: string | null
   /** The workspace's own cap of requests a second; null if it has none. */
   rate_limit: number | null

@@ -8,16 +8,16 @@ import { type Targets, vetAddress } from './target.ts'
 import { BlockedError, ResolveError } from './unreached.ts'
 
 const DIAL_MS = 10_000
-/** Most addresses of a name that are tried, in sequence. */
+/** The most addresses of a name that are tried, one after the other. */
 const MOST_TRIED = 4
 
 export interface DialOptions {
-  /** In lower case, or a literal address. */
+  /** The host name in lower case, or a literal address. */
   host: string
   port: number
   targets: Targets
   resolve?: Resolve
-  /** Milliseconds for all addresses together. */
+  /** The time in milliseconds for all addresses together. */
   timeout_ms?: number
 }
 
@@ -32,7 +32,7 @@ async function addressesOf(host: string, resolve: Resolve): Promise<string[]> {
   return found
 }
 
-/** Rejects with BlockedError, ResolveError, or the system's error with a `code`. */
+/** Dials the host. Rejects with BlockedError, ResolveError, or the system's error with a `code`. */
 export async function dialVetted({
   host,
   port,

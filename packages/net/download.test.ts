@@ -29,7 +29,7 @@ function keep<T extends { close(): unknown }>(each: T): T {
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
 
-/** A server that counts what it was asked and what it sent. */
+/** Starts a server that counts its requests and the bytes that it sends. */
 async function serve(answer: Answer): Promise<{ url: string; requests: IncomingMessage[] }> {
   const requests: IncomingMessage[] = []
   const server = createServer((request, response) => {

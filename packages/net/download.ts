@@ -13,14 +13,14 @@ import { BlockedError, RefusedError, ResolveError } from './unreached.ts'
 
 export interface Wanted {
   url: string
-  /** Makes the headers for the first host, at each try, because signatures expire. */
+  /** Makes the headers for the first host. It is called at each try, because signatures expire. */
   headers(): Promise<Record<string, string>>
   /** The key of the cached copy: the address and the reader, without secrets. */
   identity: string
-  /** The most redirects, and whether they may lead to another origin. */
+  /** The most redirects, and true if they may lead to another origin. */
   redirects: number
   otherOrigins: boolean
-  /** Bytes. */
+  /** The most bytes of the file. */
   most: number
 }
 
@@ -29,14 +29,14 @@ export interface Fetched {
   bytes: number
   etag: string | null
   sha256: string
-  /** Last-Modified, or when it was fetched. */
+  /** The time in Last-Modified, or the time of the fetch. */
   modified_at: string
   media_type: string
   /** True if the cached copy is still current. */
   kept: boolean
 }
 
-/** Why there is no file, in a clause without secrets: "was not found (404)". */
+/** The reason why there is no file, as a clause without secrets: "was not found (404)". */
 export class DownloadError extends Error {}
 
 const IDLE_MS = 30_000
@@ -47,7 +47,7 @@ const header = (headers: Dispatcher.ResponseData['headers'], name: string): stri
   return Array.isArray(value) ? (value[0] ?? null) : (value ?? null)
 }
 
-/** `into`: a path that is free, on the file system of the cache. */
+/** Downloads the file. `into`: a free path on the file system of the cache. */
 export async function download(
   wanted: Wanted,
   into: string,
@@ -168,7 +168,7 @@ async function receive(
   }
 }
 
-/** The DownloadError of a network failure; any other error as it is. */
+/** Returns the DownloadError of a network failure, and any other error as it is. */
 export function explained(error: unknown, signal: AbortSignal): unknown {
   if (error instanceof DownloadError || signal.aborted) return error
   if (error instanceof BlockedError)

@@ -28,7 +28,7 @@ export interface Copy {
 }
 
 export interface FileCache {
-  /** Links the copy to `into` and describes it. Resolves to null if there is none. */
+  /** Links the copy to `into` and describes it. Resolves with null if there is no copy. */
   take(identity: string, into: string): Promise<Copy | null>
   /** Makes the file at `from` the copy. */
   keep(identity: string, from: string, copy: Copy): Promise<void>
@@ -40,7 +40,7 @@ interface Note extends Copy {
 
 const NOTE = '.json'
 const CONTENT = '.data'
-/** Milliseconds before a file without a note is deleted: its note may still be written. */
+/** Milliseconds after which a file without a note is deleted. The note of a newer file may still be written. */
 const LEFT_MS = 3_600_000
 
 /** Opens the cache. `most`: bytes of all copies together. */
@@ -92,7 +92,7 @@ export function createFileCache(folder: string, most: number): FileCache {
   }
 }
 
-/** Links the file, or copies it if the file system cannot link across the two folders. */
+/** Links the file, or copies it if the file system cannot link between the two folders. */
 async function linked(from: string, to: string): Promise<void> {
   try {
     await link(from, to)

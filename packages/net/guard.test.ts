@@ -11,7 +11,7 @@ import type { Resolve } from './resolve.ts'
 import { parseTargets } from './target.ts'
 import { BlockedError, ResolveError } from './unreached.ts'
 
-/** Loopback is the inside here, but for this one address: it stands for the public receiver. */
+/** Here loopback stands for the inside, except this address, which stands for the public receiver. */
 const OUTSIDE = '127.0.0.2'
 
 const open: { close(): Promise<void> }[] = []
@@ -35,7 +35,7 @@ const outside: Server = createServer((incoming, response) => {
     response.writeHead(302, { location: `http://127.0.0.1:${trap.port}/` }).end()
   else response.end('outside')
 })
-/** On the trap's own port, so that only the address tells them apart. */
+/** The server uses the trap's port, so that only the address tells the two apart. */
 await new Promise<void>((resolve) => outside.listen(trap.port, OUTSIDE, resolve))
 open.push({ close: () => new Promise((resolve) => outside.close(() => resolve())) })
 
@@ -147,7 +147,7 @@ describe('connections', () => {
     const names = answering(['127.0.0.1'])
     const guard = guardOf({ targets: parseTargets(['loopback']), resolve: names.resolve })
     for (let nth = 0; nth < 50; nth += 1) await post(guard, `http://a.test:${receiver.port}/${nth}`)
-    // Undici may open a second one: an answer is given out a moment before its connection is free again.
+    // Undici may open a second connection: it returns an answer a moment before the connection is free again.
     assert.ok(receiver.connections() <= 2)
     assert.equal(names.asked(), receiver.connections())
   })

@@ -12,7 +12,7 @@ import { createResolver, type Resolve } from './resolve.ts'
 import { type Targets, vetAddress } from './target.ts'
 import { BlockedError, ResolveError } from './unreached.ts'
 
-/** How long each step of connecting took, in milliseconds; null: not reached, or not needed. */
+/** The time of each step of connecting in milliseconds; null if the step was not reached or not needed. */
 export interface ConnectPhases {
   dns: number | null
   connect: number | null
@@ -22,11 +22,11 @@ export interface ConnectPhases {
 export interface GuardOptions {
   targets: Targets
   resolve?: Resolve
-  /** Milliseconds for the connections to all addresses of a name together. */
+  /** The time in milliseconds for the connections to all addresses of a name together. */
   connectTimeout?: number
-  /** Milliseconds that an idle connection is kept. */
+  /** The time in milliseconds for which an idle connection stays open. */
   idleTimeout?: number
-  /** Open connections beyond which each new request closes its own. */
+  /** The number of open connections beyond which each new request closes its own. */
   mostOpen?: number
   /** Certificates to trust in place of the usual ones (PEM). */
   ca?: string[]
@@ -51,17 +51,17 @@ export class ConnectionReport {
 export interface Guard {
   /** The dispatcher for undici's `request` and `fetch`. */
   dispatcher: Dispatcher
-  /** Connections open now. */
+  /** Returns the number of open connections. */
   open(): number
   /** Cuts every connection. */
   close(): Promise<void>
 }
 
-/** Loaded with the first request: an idle service keeps 5 MB less (docs/decisions/0128). */
+/** Loads undici with the first request, so that an idle service keeps 5 MB less (docs/decisions/0128). */
 const undici = (): typeof Undici => createRequire(import.meta.url)('undici') as typeof Undici
 
 const NO_PHASES: ConnectPhases = { dns: null, connect: null, tls: null }
-/** Most addresses of a name that are tried, in sequence. */
+/** The most addresses of a name that are tried, one after the other. */
 const MOST_TRIED = 4
 
 type Target = buildConnector.Options
@@ -71,7 +71,7 @@ function portOf({ protocol, port }: Target): number {
   return protocol === 'https:' ? 443 : 80
 }
 
-/** The vetted addresses of a target. Throws BlockedError if any is forbidden. */
+/** Returns the vetted addresses of a target. Throws BlockedError if any is forbidden. */
 async function vettedAddresses(target: Target, made: ConnectPhases, options: Settings): Promise<string[]> {
   const host = target.hostname
   let addresses = [host]
@@ -252,7 +252,7 @@ function createAgent(options: Settings, sockets: Set<Socket>): Agent {
   return new Agent({
     keepAliveTimeout: options.idleTimeout,
     keepAliveMaxTimeout: options.idleTimeout,
-    // Otherwise undici probes an https origin for HTTP/2 with the first connection, and all others wait for it.
+    // With HTTP/2 undici would probe an https origin with the first connection while all others wait.
     allowH2: false,
     factory: (origin, poolOptions: object) => new Pool(origin, { ...poolOptions, factory: createClient }),
   })

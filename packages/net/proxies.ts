@@ -1,24 +1,27 @@
-/** The proxies before the service, and the client's address behind them. Pure. */
+/** Finds the client's address behind the proxies before the service. Pure. */
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
-/** Whether the sender of a request is a proxy to believe. `hop` counts from the service: 0 is the connection itself. */
+/** Tells whether the sender of a request is a trusted proxy. `hop` counts from the service: 0 is the connection itself. */
 export type TrustedProxies = (address: string, hop: number) => boolean
 
 /**
- * "1.2.3.4:5678" -> "1.2.3.4", "[::1]:80" -> "::1", "::ffff:1.2.3.4" -> "1.2.3.4". Returns null if the text is not an
- * address.
+ * Returns the address without port and brackets: "1.2.3.4:5678" gives "1.2.3.4", "[::1]:80" gives "::1",
+ * "::ffff:1.2.3.4" gives "1.2.3.4". Returns null if the text is not an address.
  */
 export function bareAddress(text: string): string | null {
   const trimmed = text.trim()
-  // As Node names the other end of most connections. It has one form.
+  // Node names most clients in this form, which needs no parsing.
   if (isIP(trimmed) === 4) return trimmed
   const [, host = trimmed] =
     /^\[([^\]]+)\](?::\d+)?$/.exec(trimmed) ?? /^(\d+(?:\.\d+){3}):\d+$/.exec(trimmed) ?? []
   return isIP(host) === 0 || host.includes('%') ? null : ipaddr.process(host).toString()
 }
 
-/** One address or range: "10.0.0.5", "10.0.0.0/8", "fd00::/8". Throws an Error whose message says what it must be. */
+/**
+ * Parses an address or a range: "10.0.0.5", "10.0.0.0/8", "fd00::/8". Throws an Error whose message says what it must
+ * be.
+ */
 function parseRange(text: string): ReturnType<typeof ipaddr.parseCIDR> {
   const [address = '', bits, ...rest] = text.split('/')
   const bare = isIP(address) === 0 ? null : bareAddress(address)
@@ -32,8 +35,9 @@ function parseRange(text: string): ReturnType<typeof ipaddr.parseCIDR> {
 }
 
 /**
- * "false" -> null. "true": the connection alone, whatever its address. Otherwise addresses and ranges of the proxies, divided by
- * commas: every hop is compared with them. Throws an Error whose message says what the text must be.
+ * Parses ASSAY_TRUST_PROXY. "false" gives null. "true" trusts the connection itself, whatever its address. Any other
+ * text lists addresses and ranges of the proxies, separated by commas, and every hop is compared with them. Throws an
+ * Error whose message says what the text must be.
  */
 export function parseProxies(text: string): TrustedProxies | null {
   if (text === 'false') return null
@@ -48,8 +52,8 @@ export function parseProxies(text: string): TrustedProxies | null {
 }
 
 /**
- * The client's address: the farthest of `hops` (the connection first) that can be read, up to the first that cannot. What a
- * client wrote into X-Forwarded-For itself is no address of a trusted proxy, so it ends the list.
+ * Returns the client's address: the farthest of `hops` (the connection first) before the first unreadable one. A text
+ * that a client wrote into X-Forwarded-For itself is not an address of a trusted proxy, so it ends the list.
  */
 export function clientAddress(hops: readonly string[]): string {
   let client = hops[0] ?? ''

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createResolver, REMEMBERED } from './resolve.ts'
 
-/** A system that answers when told to. */
+/** A resolver that answers when the test tells it to. */
 function system() {
   const asked: { host: string; answer(addresses: string[]): void; fail(): void }[] = []
   let time = 0

@@ -1,19 +1,20 @@
 /**
- * Resolves names, so that a name that hangs does not delay others. The system's resolver uses a pool of a few threads
- * that the whole process shares, and a dead name occupies one for many seconds. So each name has at most one query at a
- * time, answers and failures are cached for a few seconds, and names that failed or were slow share two threads. The
- * system's resolver is used because hosts files and search lists count. Cached answers are vetted at each connect.
+ * Resolves names so that a name that hangs does not delay others. The system's resolver uses a pool of a few threads
+ * that the whole process shares, and a dead name occupies one for many seconds. So each name has at most one query at
+ * a time, answers and failures are cached for a few seconds, and names that failed or were slow share two threads.
+ * The system's resolver is used because it reads hosts files and search lists. Cached answers are vetted at each
+ * connect.
  */
 import { lookup } from 'node:dns/promises'
 import { KeyedSemaphore } from './semaphore.ts'
 
-/** All addresses of a name, as canonical text. Rejects with an error that has a `code`. */
+/** Returns all addresses of a name, as canonical text. Rejects with an error that has a `code`. */
 export type Resolve = (host: string) => Promise<string[]>
 
 export interface ResolverOptions {
-  /** Asks the system. */
+  /** Resolves a name by the system. Tests replace it. */
   ask?: Resolve
-  /** Milliseconds. */
+  /** Returns the time in milliseconds. */
   now?: () => number
 }
 
@@ -26,7 +27,7 @@ const NAMES_MOST = 10_000
 
 interface Known {
   answer: Promise<string[]>
-  /** When the answer came; null: it has not come. */
+  /** The time of the answer; null before it. */
   at: number | null
   suspect: boolean
 }

@@ -55,7 +55,7 @@ test('a large file goes in parts and is the same afterwards', async () => {
   assert.ok(Buffer.concat(parts).equals(content))
 })
 
-/** The test server cannot divide a list: this one answers as the interface is described. */
+/** The test server cannot divide a list into pages, so this server answers as the interface describes. */
 test('a list that comes in pages comes whole, or as much of it as is asked for', async () => {
   const asked: (string | null)[] = []
   const pages = createServer((request, response) => {
@@ -91,7 +91,10 @@ test('a list that comes in pages comes whole, or as much of it as is asked for',
   }
 })
 
-/** The example of Amazon's own documentation: "Authenticating Requests: Using Query Parameters (AWS Signature Version 4)". */
+/**
+ * The example is in Amazon's documentation: "Authenticating Requests: Using Query Parameters (AWS Signature Version
+ * 4)".
+ */
 test('signs as the published example does', async () => {
   const config = {
     endpoint: 'https://s3.amazonaws.com',

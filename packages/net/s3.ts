@@ -9,14 +9,14 @@ import type { Dispatcher } from 'undici'
 import type { Guard } from './guard.ts'
 
 export interface BucketConfig {
-  /** Null for Amazon's endpoint of the region. */
+  /** The endpoint; null for Amazon's endpoint of the region. */
   endpoint: string | null
   region: string
   bucket: string
   access_key: string | null
   secret_key: string | null
   session_token?: string | null
-  /** The bucket in the path instead of the host. */
+  /** True if the bucket stands in the path instead of the host. */
   path_style: boolean
 }
 
@@ -48,16 +48,16 @@ export interface Sent {
 }
 
 export interface Bucket {
-  /** The address of a key, without anything secret. */
+  /** Returns the address of a key, without secrets. */
   addressOf(key: string): string
-  /** The headers that sign a GET of the key. */
+  /** Returns the headers that sign a GET of the key. */
   sign(
     key: string,
     headers?: Record<string, string>,
   ): Promise<{ url: string; headers: Record<string, string> }>
-  /** A signed address at which anyone may read the key for `seconds`. */
+  /** Returns a signed address at which anyone may read the key for `seconds`. */
   presign(key: string, seconds: number): Promise<string>
-  /** Keys that begin with the prefix, in the order of the bucket; stops after `most`. */
+  /** Lists keys that begin with the prefix, in the order of the bucket. It stops after `most`. */
   list(prefix: string, most: number, signal?: AbortSignal): Promise<BucketObject[]>
   head(key: string): Promise<BucketObject | null>
   read(key: string, headers?: Record<string, string>): Promise<Readable>
@@ -68,7 +68,7 @@ export interface Bucket {
 
 const PART_BYTES = 16 * 2 ** 20
 const TRIES = 3
-/** Milliseconds without a byte. */
+/** The time in milliseconds without a byte after which a request ends. */
 const IDLE_MS = 60_000
 const ANSWER_BYTES = 4_000_000
 
@@ -103,7 +103,7 @@ function field(xml: string, name: string): string | null {
 const single = (value: string | string[] | undefined): string =>
   Array.isArray(value) ? value.join(',') : (value ?? '')
 
-/** The whole answer as text. Throws if it is longer than its bound. */
+/** Returns the whole answer as text. Throws if it is longer than its bound. */
 async function textOf(body: Readable): Promise<string> {
   const parts: Buffer[] = []
   let bytes = 0
@@ -125,7 +125,7 @@ export function createBucket(
   return new SignedBucket(config, guard.dispatcher, now)
 }
 
-/** The address of a bucket, without a slash at its end. */
+/** Returns the address of a bucket, without a slash at its end. */
 export function addressOfBucket(config: BucketConfig): string {
   const url = endpointOf(config)
   const path = url.pathname.replace(/\/+$/, '')
@@ -134,7 +134,7 @@ export function addressOfBucket(config: BucketConfig): string {
     : `${url.protocol}//${config.bucket}.${url.host}${path}`
 }
 
-/** The targets of requests: the bucket, wherever it is, and nothing else. */
+/** Returns the targets of requests: the bucket, wherever it is, and nothing else. */
 export function targetsOfBucket(config: BucketConfig): string[] {
   const { hostname, port, protocol } = endpointOf(config)
   const at = port || (protocol === 'https:' ? '443' : '80')
@@ -243,7 +243,7 @@ class SignedBucket implements Bucket {
     }
   }
 
-  /** Writes an object in parts. It appears with the answer of the last request. After a failure nothing of it stays. */
+  /** Writes an object in parts. The object appears with the answer of the last request. A failure leaves nothing of it. */
   async #writeParts(
     key: string,
     bytes: number,
@@ -290,7 +290,7 @@ class SignedBucket implements Bucket {
     await (await this.#send({ method: 'DELETE', key })).body.dump()
   }
 
-  /** Sends a request, and again if the connection broke or the bucket is overloaded. Returns the ETag. */
+  /** Sends a request, and repeats it if the connection broke or the bucket is overloaded. Returns the ETag. */
   async #repeated(sent: Sent): Promise<string> {
     for (let tries = 1; ; tries += 1) {
       try {

@@ -1,6 +1,6 @@
-/** A semaphore for each key, with a number of holders at a time. Others wait in the order of their calls. */
+/** A semaphore with permits by key. Callers without a permit wait in the order of their calls. */
 
-/** Gives the permit back. A second call does nothing. */
+/** Returns the permit. A second call does nothing. */
 export type Release = () => void
 
 interface Permits {
@@ -23,7 +23,7 @@ export class KeyedSemaphore {
     }
   }
 
-  /** Runs the work with a permit of the key: in this very call if one is free. */
+  /** Runs the work with a permit of the key. If one is free, the work begins within this call. */
   async run<T>(key: string, most: number, work: () => Promise<T>): Promise<T> {
     const permits = this.#of(key)
     if (permits.held < most) permits.held += 1
@@ -41,7 +41,7 @@ export class KeyedSemaphore {
     return permits
   }
 
-  /** A permit that is passed on stays held. */
+  /** Releases a permit, or passes it on to the next caller, which then holds it. */
   #release(key: string, permits: Permits): void {
     const next = permits.waiting.shift()
     if (next) return next()

@@ -1,8 +1,8 @@
 /**
- * The rules of outgoing requests. Pure. `vetUrl` vets an address that a person typed, `vetAddress` every address before it is
- * dialed. Only allowed addresses pass: IPv6 only inside 2000::/3, with every IPv4 address inside an IPv6 address vetted too.
- * Metadata services never pass, whatever the operator allows. A fault reveals nothing of our network: all refused addresses
- * have the same sentence.
+ * The rules of outgoing requests. Pure. `vetUrl` vets an address that a person typed, `vetAddress` every address
+ * before it is dialed. Only allowed addresses pass. IPv6 passes only inside 2000::/3, and every IPv4 address inside
+ * an IPv6 address is vetted too. Metadata services never pass, whatever the operator allows. A fault reveals nothing
+ * of our network: all refused addresses have the same sentence.
  */
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
@@ -17,12 +17,12 @@ interface Range {
 
 interface HostRule {
   name: string
-  /** `*.name`: names below it. */
+  /** True for `*.name`, which stands for the names below it. */
   suffix: boolean
   port: number | null
 }
 
-/** What may be reached beside or instead of public addresses. */
+/** The addresses and hosts that may be reached beside or instead of public addresses. */
 export interface Targets {
   public: boolean
   ranges: Range[]
@@ -35,10 +35,10 @@ const range = (text: string): Range => {
 }
 
 const LOOPBACK = ['127.0.0.0/8', '::1/128'].map(range)
-/** RFC 1918, RFC 6598 (also used by VPNs), RFC 4193. */
+/** Private ranges by RFC 1918, RFC 6598 (also used by VPNs) and RFC 4193. */
 const PRIVATE = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7'].map(range)
 
-/** Ranges that no setting allows: unassigned, multicast, or services that hand out the machine's credentials. */
+/** Ranges that no setting allows. They are unassigned, multicast, or services that hand out the machine's credentials. */
 const NEVER = [
   '0.0.0.0/8',
   '224.0.0.0/4',
@@ -57,7 +57,7 @@ const NEVER = [
   'fd20:ce::254/128', // Google
 ].map(range)
 
-/** Names under which metadata services answer. */
+/** The names of metadata services. */
 const METADATA_NAMES = ['metadata', 'metadata.google.internal', 'metadata.goog', 'instance-data']
 /** Names that mean something only inside a network (RFC 6762, RFC 8375, ICANN's .internal). */
 const INSIDE_NAMES = /(^|\.)(internal|local|localdomain|lan|home\.arpa|intranet|corp|home)$|^[^.]+$/
@@ -84,7 +84,10 @@ const PREFIXES = {
   teredo: range('2001::/32'),
 }
 
-/** RFC 6052, section 2.2: where the IPv4 address lies in a NAT64 prefix of 48, 56, 64 and 96 bits (byte 8 is skipped). */
+/**
+ * The positions of the IPv4 address in a NAT64 prefix of 48, 56, 64 and 96 bits; byte 8 is skipped (RFC 6052, section
+ * 2.2).
+ */
 const LOCAL_NAT64_OFFSETS = [
   [6, 7, 9, 10],
   [7, 9, 10, 11],
@@ -92,7 +95,7 @@ const LOCAL_NAT64_OFFSETS = [
   [12, 13, 14, 15],
 ]
 
-/** Every IPv4 address that an IPv6 address may stand for. */
+/** Returns every IPv4 address that an IPv6 address may stand for. */
 function hiddenIpv4(address: ipaddr.IPv6): ipaddr.IPv4[] {
   const bytes = address.toByteArray()
   const last = bytes.slice(12)
@@ -108,7 +111,7 @@ function hiddenIpv4(address: ipaddr.IPv6): ipaddr.IPv4[] {
   return found
 }
 
-/** RFC 5214: an interface id of 0:5efe:a.b.c.d or 200:5efe:a.b.c.d. */
+/** Tells whether the interface id is 0:5efe:a.b.c.d or 200:5efe:a.b.c.d (RFC 5214). */
 function isIsatap(bytes: number[]): boolean {
   return (bytes[8]! & 0xfd) === 0 && bytes[9] === 0 && bytes[10] === 0x5e && bytes[11] === 0xfe
 }
@@ -133,8 +136,8 @@ function allows(address: Address, host: string, port: number, targets: Targets):
 }
 
 /**
- * Whether `ip`, which `host` (as in a URL: lower case, ASCII) resolved to, may be dialed on `port`. Call it with exactly the
- * address that is dialed. A text that is no canonical address is refused.
+ * Tells whether `ip` may be dialed on `port`. `host` (as in a URL: lower case, ASCII) resolved to it. Call it with
+ * exactly the address that is dialed. A text that is not a canonical address is refused.
  */
 export function vetAddress(ip: string, host: string, port: number, targets: Targets): boolean {
   const address = parseAddress(ip)
@@ -179,8 +182,9 @@ function parseHostRule(entry: string): HostRule {
 }
 
 /**
- * `public`, `loopback`, `private`, ranges (`10.0.0.0/8`), addresses and host names with or without a port (`10.0.0.5:8080`,
- * `[fd00::1]:8080`, `hooks.corp.internal`), names below one (`*.corp.internal`). Throws an Error with a sentence.
+ * Parses `public`, `loopback`, `private`, ranges (`10.0.0.0/8`), addresses and host names with or without a port
+ * (`10.0.0.5:8080`, `[fd00::1]:8080`, `hooks.corp.internal`), and names below one (`*.corp.internal`). Throws an
+ * Error with a sentence.
  */
 export function parseTargets(list: readonly string[]): Targets {
   const targets: Targets = { public: false, ranges: [], hosts: [] }
@@ -207,7 +211,7 @@ export function parseTargets(list: readonly string[]): Targets {
 const forbidden = (setting: string): string =>
   `The host is not one that this service may reach. Use a public host; an operator can open others with ${setting}.`
 
-/** The fault of the text itself, before a parser repairs it; null: there is none. */
+/** Returns the fault of the text before a parser repairs it; null if there is none. */
 function textFault(text: string): string | null {
   if (text.length > 2048) return 'The address is longer than 2048 characters.'
   if (/[\s\p{Cc}]/u.test(text)) return 'The address must not contain white space or control characters.'
@@ -220,7 +224,7 @@ function textFault(text: string): string | null {
   return null
 }
 
-/** Whether a name may be allowed at all. Its addresses are vetted when they are dialed. */
+/** Tells whether a name may be allowed at all. Its addresses are vetted when they are dialed. */
 function nameAllowed(name: string, port: number, targets: Targets): boolean {
   if (METADATA_NAMES.includes(name)) return false
   if (targets.hosts.some((rule) => hostMatches(rule, name, port))) return true

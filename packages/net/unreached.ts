@@ -1,9 +1,12 @@
-/** Why a host was not reached. Apart from the guard, so that a process that only tells them loads no HTTP client. */
+/**
+ * The reasons why a host was not reached. They are apart from the guard, so that a process that only reports them
+ * loads no HTTP client.
+ */
 
 /** The target is not allowed. The message reveals nothing of our network. */
 export class BlockedError extends Error {}
 
-/** The workspace may not reach it, or not now. The message says why, as a sentence. */
+/** The workspace may not reach the host, at all or now. The message says why, as a sentence. */
 export class RefusedError extends Error {}
 
 /** The name has no address; `code` is the resolver's. */

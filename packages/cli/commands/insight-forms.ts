@@ -1,4 +1,4 @@
-/** Writes the form of an insight into a file or to the output. */
+/** Writes a form of an insight into a file or to the output. */
 import { writeFile } from 'node:fs/promises'
 import { UsageError } from '../exit.ts'
 import { text } from '../options.ts'

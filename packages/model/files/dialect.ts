@@ -1,6 +1,6 @@
 /**
- * How a table in text is written: what the author of a source declares, and what the reader found in the file. Names are those
- * that a template writes below its source.
+ * The dialect of a table in text: what the author of a source declares, and what the reader found in the file. The
+ * names are those that a template writes below its source.
  */
 
 /** Forms of dates with a name: `2024-W07`, `2024-Q1`. */
@@ -8,103 +8,109 @@ export const WORD_DATES = ['week', 'quarter'] as const
 /** Numbers that are dates: seconds and milliseconds since 1970, and the days of a spreadsheet. Declared for one column only. */
 export const NUMBER_DATES = ['epoch', 'epoch_ms', 'excel'] as const
 
-/** What can be declared for one column, or for all of a source. */
+/** The declarations for one column, or for all columns of a source. */
 export interface ColumnDialect {
   /** `dmy`: the day first; `mdy`: the month first; `ymd`: the year first; a format of strptime such as `%d %b %Y`; or a named form. */
   dates?: string
   decimal?: '.' | ','
   thousands?: string
-  /** What a number with a % is: `share` (default), so that 12.5 % is 0.125; `number`: 12.5. */
+  /** The meaning of a number with a %: `share` (default) makes 12.5 % 0.125, and `number` makes it 12.5. */
   percent?: 'share' | 'number'
-  /** Where the sign of negative numbers stands: `brackets` are around them, it stands `behind` them, or `front` only. */
+  /** The place of the sign of negative numbers: `brackets` around them, `behind` them, or in `front` only. */
   minus?: 'front' | 'brackets' | 'behind'
-  /** The texts that mean that a value is missing. */
+  /** The texts that stand for a missing value. */
   missing?: string[]
 }
 
-/** What can be declared for a source of files. */
+/** The declarations for a source of files. */
 export interface Dialect extends ColumnDialect {
   /** A label of the WHATWG encoding standard, such as windows-1252 or utf-16le. */
   encoding?: string
   separator?: string
-  /** The character around values that hold the separator; empty: none. */
+  /** The character around values that hold the separator; empty for none. */
   quote?: string
-  /** Whether a row names the columns. Without one they are column0, column1, ... */
+  /** True if a row names the columns. Without one the columns are column0, column1, ... */
   header?: boolean
-  /** Lines above the row of names, or above the first row. */
+  /** The number of lines above the row of names, or above the first row. */
   skip?: number
-  /** What becomes of a row that has too many or too few values: `refuse` (default) or `skip`. */
+  /** The treatment of a row with too many or too few values: `refuse` (default) or `skip`. */
   bad_rows?: 'refuse' | 'skip'
-  /** What becomes of rows of totals below the table: `skip` leaves them out. Without it such a row is refused. */
+  /**
+   * The treatment of rows of totals below the table: `skip` leaves them out, `keep` reads them as rows. Without a
+   * declaration such a row is refused.
+   */
   totals?: 'keep' | 'skip'
-  /** Of a workbook: the sheet by its name, and the cells, such as B3:F20. */
+  /** The sheet of a workbook by its name, and the cells, such as B3:F20. */
   sheet?: string
   range?: string
-  /** Of JSON: the list within an object that holds the rows, such as `data` or `result.items`; empty: the object is a row. */
+  /** The list of rows within an object of JSON, such as `data` or `result.items`. Empty: the object is a row. */
   list?: string
   columns?: Record<string, ColumnDialect>
 }
 
-/** `declared`: by the template; `settled`: by the bytes or by a value that fits one reading only; `likely`: by what is usual. */
+/**
+ * How sure a reading is. `declared`: by the template. `settled`: by the bytes, or by a value that fits one reading
+ * only. `likely`: by custom.
+ */
 export type Sureness = 'declared' | 'settled' | 'likely'
 
-/** How a file was read. */
+/** The reading of a file. */
 export interface FoundDialect {
-  /** A sheet of a workbook has no encoding, separator and quote. */
+  /** The encoding. A sheet of a workbook has no encoding, separator or quote. */
   encoding?: { is: string; sure: Sureness }
   separator?: { is: string; sure: Sureness }
   quote?: { is: string; sure: Sureness }
   sheet?: FoundSheet
   header: { is: boolean; sure: Sureness }
-  /** Lines above the row of names. */
+  /** The number of lines above the row of names. */
   skipped: number
-  /** The columns that are read in another way than by their plain values. */
+  /** The columns whose values are not read as they are written. */
   columns: FoundColumn[]
-  /** Rows that were left out, by `bad_rows: skip`. */
+  /** The number of rows that were left out, by `bad_rows: skip`. */
   bad_rows?: number
 }
 
-/** Which sheet of a workbook was read, and how. */
+/** The sheet of a workbook that was read, and its reading. */
 export interface FoundSheet {
   is: string
-  /** `likely`: the first of several that are not hidden. */
+  /** `likely` for the first of several sheets that are not hidden. */
   sure: Sureness
-  /** The other sheets. */
+  /** The names of the other sheets. */
   others: string[]
   hidden: string[]
   range?: string
-  /** Rows of names under merged cells that were joined to one. */
+  /** The number of rows of names under merged cells that were joined into one row. */
   joined?: number
-  /** Cells that got the text of the merged cells above them. */
+  /** The number of cells that got the text of merged cells above them. */
   filled?: number
 }
 
 export interface FoundColumn {
   name: string
-  /** The row of names holds this name more than once: it is that of the column before, and this one got a number. */
+  /** The name of an earlier column that this column has too. This column got a number after the name. */
   repeats?: string
   dates?: { is: string; sure: Sureness }
   decimal?: { is: string; sure: Sureness }
   thousands?: { is: string; sure: Sureness }
-  /** The one currency that stands beside its numbers, which are read without it. */
+  /** The one currency that stands beside the numbers, which are read without it. */
   currency?: { is: string; sure: Sureness }
   percent?: { is: 'share' | 'number'; sure: Sureness }
-  /** How negative numbers are marked, where it is not by a minus in front. */
+  /** The mark of negative numbers if it is not a minus in front. */
   minus?: { is: 'brackets' | 'behind'; sure: Sureness }
-  /** The texts that were read as missing values. */
+  /** The texts that were read as missing values, with the number of each. */
   missing?: { mark: string; n: number }[]
-  /** Two readings, or almost one: what a reader must know. */
+  /** The doubt about a column whose values allow two readings, or fit one almost. */
   doubt?: ColumnDoubt
 }
 
-/** A column whose values do not tell how to read them; it stays text. */
+/** A column whose values do not decide their reading. It stays text. */
 export interface ColumnDoubt {
   /** `two_readings`: every value fits both. `mixed`: a few values fit no reading of the others. */
   kind: 'two_readings' | 'mixed'
-  /** A value as it is written. */
+  /** A value of the column as it is written. */
   sample: string
-  /** What the sample is in each reading, and the line to write for it. */
+  /** The value of the sample in each reading, and the line that declares the reading. */
   readings: { as: string; write: string }[]
-  /** A whole sentence without the name of the source. */
+  /** A full sentence without the name of the source. */
   says: string
 }

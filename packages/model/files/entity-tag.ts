@@ -8,7 +8,7 @@ import { AppError } from '../errors.ts'
 import type { Schedule } from '../schedule.ts'
 import type { Webhook } from '../webhooks/webhook.ts'
 
-/** The headers If-Match and If-None-Match; null: not sent. */
+/** The headers If-Match and If-None-Match; null if they were not sent. */
 export interface Conditions {
   match: string | null
   noneMatch: string | null
@@ -17,14 +17,14 @@ export interface Conditions {
 /** The kinds of objects whose changes take conditions. */
 export type Versioned = 'template' | 'metric' | 'schedule' | 'connection' | 'webhook'
 
-/** What a change expects of the object that it changes. `id`: as the noun is named in its workspace. */
+/** The condition of a change on its object. `id`: the id of the object in its workspace. */
 export interface Expected extends Conditions {
   noun: Versioned
   workspace_id: string
   id: string
 }
 
-/** Why a webhook is disabled while it is deleted in steps. Its tag stays as it was. */
+/** The reason of a webhook that is disabled while it is deleted in steps. Its tag stays as it was. */
 export const BEING_DELETED = 'It is being deleted.'
 
 const tagOf = (fields: unknown): string => `"${hash('sha256', JSON.stringify(fields)).slice(0, 20)}"`
@@ -53,8 +53,8 @@ export function tagOfConnection({ kind, description, options, secrets, limits }:
 }
 
 /**
- * The tag of a webhook or a subscription. Sealed texts (targets, secrets) differ under another key, so the time of the last change stands
- * for them.
+ * Returns the tag of a webhook or a subscription. Sealed texts (targets, secrets) differ under another key, so the
+ * time of the last change stands for them.
  */
 export function tagOfWebhook(webhook: Webhook): string {
   const { url, headers, updated_at, user_id, presence_name, events, description, signature, public_key } =
@@ -75,25 +75,25 @@ export function tagOfWebhook(webhook: Webhook): string {
   ])
 }
 
-/** Content codings that the tag of a compressed answer names at its end: `"9f2c.gzip"`. */
+/** The content coding that the tag of a compressed answer names at its end: `"9f2c.gzip"`. */
 const CODED = /\.(?:zstd|br|gzip)"$/
 
-/** The tag of the answer itself, in whatever coding it was sent. */
+/** Returns the tag of the answer itself, whatever coding it was sent in. */
 const plain = (tag: string): string => tag.trim().replace(/^W\//, '').replace(CODED, '"')
 
-/** Whether `If-None-Match` names the tag (weak comparison). */
+/** Tells whether `If-None-Match` names the tag (weak comparison). */
 export function matchesTag(header: string | undefined, tag: string): boolean {
   if (header === undefined) return false
   return header.trim() === '*' || header.split(',').some((part) => plain(part) === plain(tag))
 }
 
-/** Strong comparison: a weak tag names nothing. */
+/** Tells whether a header names the tag by strong comparison. A weak tag names nothing. */
 function names(header: string, tag: string): boolean {
   if (header.trim() === '*') return true
   return header.split(',').some((part) => !part.trim().startsWith('W/') && plain(part) === plain(tag))
 }
 
-/** Throws `precondition_failed` if what is there (null: nothing) does not meet the conditions. */
+/** Throws `precondition_failed` if the present tag (null for no object) does not meet the conditions. */
 export function vetConditions(noun: string, tag: string | null, { match, noneMatch }: Conditions): void {
   if (match !== null && (tag === null || !names(match, tag)))
     throw new AppError(

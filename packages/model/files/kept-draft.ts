@@ -1,4 +1,7 @@
-/** A kept draft: the text of a template or a metric that its author has not published. It may have faults, and tells nobody. */
+/**
+ * A kept draft: the text of a template or a metric that its author has not published. It may have faults, and it
+ * causes no events.
+ */
 import type { Static } from 'typebox'
 import { METRIC_ID } from '../metric.ts'
 import { Type } from '../schema.ts'
@@ -7,12 +10,12 @@ import { TEMPLATE_ID } from '../template.ts'
 export const DRAFT_KINDS = ['template', 'metric'] as const
 export type DraftKind = (typeof DRAFT_KINDS)[number]
 
-/** What a draft of each kind may be called: as what it becomes. */
+/** The pattern of the name of each kind of draft, which is that of the published object. */
 export const DRAFT_NAMES: Readonly<Record<DraftKind, string>> = { template: TEMPLATE_ID, metric: METRIC_ID }
 
-/** How many a workspace keeps. */
+/** The most kept drafts of a workspace. */
 export const DRAFTS_KEPT = 200
-/** The most characters that the drafts of a workspace have together. */
+/** The most characters of all kept drafts of a workspace together. */
 export const DRAFT_CHARACTERS = 5_000_000
 
 export const KeptDraft = Type.Object(

@@ -1,5 +1,5 @@
 /**
- * The git repository of templates (ASSAY_TEMPLATES): the commit that is served, and what became of the newest one. A commit is
+ * The git repository of templates (ASSAY_TEMPLATES): the served commit, and the result of the newest one. A commit is
  * taken whole or not at all.
  */
 import type { Static } from 'typebox'
@@ -7,7 +7,7 @@ import type { Connection } from '../connection.ts'
 import type { Schedule } from '../schedule.ts'
 import { nullable, Type } from '../schema.ts'
 
-/** The one that a service has. */
+/** The id of the only repository of a service. */
 export const REPOSITORY_ID = 'templates'
 
 const Time = Type.String({ format: 'date-time' })
@@ -65,7 +65,7 @@ export const RepositoryView = Type.Object(
 )
 export type RepositoryView = Static<typeof RepositoryView>
 
-/** A schedule of a file. */
+/** A schedule in a file. */
 export type RepositorySchedule = Pick<
   Schedule,
   | 'name'
@@ -86,12 +86,12 @@ export type RepositorySchedule = Pick<
   | 'metadata'
 >
 
-/** A connection of a file. Its secrets are given by the API. */
+/** A connection in a file. The API gives its secrets. */
 export type RepositoryConnection = Pick<Connection, 'kind' | 'description' | 'options' | 'limits'>
 
 /**
- * What is served of a commit: texts by path below the folder, the commit that brought each template's version, and schedules
- * and connections by the name of their file.
+ * The served content of a commit: texts by path below the folder, the commit that brought each template's version,
+ * and schedules and connections by the name of their file.
  */
 export interface RepositoryTree {
   files: Record<string, string>
@@ -100,14 +100,14 @@ export interface RepositoryTree {
   connections: Record<string, RepositoryConnection>
 }
 
-/** The ids of what the files of the repository became, by file name. */
+/** The ids of the objects that the files of the repository have made, by file name. */
 export interface RepositoryOwned {
-  /** Ids. */
+  /** The ids of schedules. */
   schedules: Record<string, string>
   connections: string[]
 }
 
-/** The repository as the store keeps it, but for its tree. */
+/** The repository as the store keeps it, without its tree. */
 export interface Repository {
   repository_id: string
   address: string
@@ -118,10 +118,10 @@ export interface Repository {
   pulled_at: string | null
   unreached: { at: string; detail: string } | null
   owned: RepositoryOwned
-  /** Someone asked for a look before it is due. A refused commit is then tried again. */
+  /** True if somebody asked for a look before it is due. A refused commit is then tried again. */
   asked: boolean
   due_at: string
-  /** The node that looks holds it until then. */
+  /** The time until which the node that looks holds the repository. */
   held_until: string
   /** Rises with every claim and fences what its node writes. */
   revision: number

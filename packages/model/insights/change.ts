@@ -1,6 +1,6 @@
-/** Tells which change of a value is too small to be told as a rise or a fall. */
+/** Decides which change of a value is too small to be called a rise or a fall. */
 
-/** A change below this share of the value is level. */
+/** The share of the value below which a change counts as level. */
 export const LEVEL_SHARE = 0.005
 
 /** Tells whether a value stayed level. The change is measured by the smaller of both values. */

@@ -1,15 +1,15 @@
 /**
- * A collection: insights that belong together for their readers, by a name. It holds insights, and series of which it shows the
- * newest run. What a user pins is a collection, too: one of her own that nobody else sees.
+ * A collection: insights that belong together for their readers, under a name. It holds insights, and series of which
+ * it shows the newest run. The pins of a user are a collection of her own that nobody else sees.
  */
 import type { Static } from 'typebox'
 import { uuidFor } from '../ids.ts'
 import { nullable, Type } from '../schema.ts'
 
-/** The most that one collection holds. */
+/** The most entries of one collection. */
 export const HELD_MOST = 200
 
-/** How many collections a workspace has, without what users pin. */
+/** The most collections of a workspace. Pins do not count. */
 export const COLLECTIONS_MOST = 1000
 
 export const CollectionName = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' })
@@ -28,7 +28,7 @@ export const Collection = Type.Object(
 )
 export type Collection = Static<typeof Collection>
 
-/** The collection of what the user pins. No operation on collections finds it. */
+/** Returns the id of the collection of the user's pins. No operation on collections finds it. */
 export function pinsId(workspace_id: string, user_id: string): string {
   return uuidFor(0, `pins ${workspace_id} ${user_id}`)
 }
@@ -39,7 +39,7 @@ export interface CollectionFollower {
   variables: Record<string, unknown>
 }
 
-/** The subscriptions that follow what a job with these values becomes a run of. */
+/** Returns the subscriptions that follow the series of a job with these values. */
 export function followersOf(
   followers: readonly CollectionFollower[],
   values: Readonly<Record<string, unknown>>,

@@ -1,10 +1,13 @@
-/** An earlier run that a reader compares an insight with: of the same template, with the same variables but the period. */
+/**
+ * An earlier run with which a reader compares an insight: of the same template, with the same variables except the
+ * period.
+ */
 import type { Static } from 'typebox'
 import { nullable, Type } from '../schema.ts'
 
 /**
- * How far back it lies. `before` is the nearest of an earlier period, `again` the latest earlier run of the same period; without
- * periods `before` is the run before.
+ * The distances of an earlier run. `before` is the nearest of an earlier period, `again` the latest earlier run of
+ * the same period; without periods `before` is the run before.
  */
 export const STEPS_BACK = ['before', 'again', 'day', 'week', 'month', 'year'] as const
 export type StepBack = (typeof STEPS_BACK)[number]

@@ -1,4 +1,4 @@
-/** What a run of a template would do where: what an analysis asks of a database, and which rows move here. */
+/** The explanation of a template: what an analysis would ask of a database, and which rows would be read here. */
 import type { Static } from 'typebox'
 import { nullable, Type } from '../schema.ts'
 

@@ -1,22 +1,22 @@
 /**
- * A card: what the list of insights shows of one. It is written together with the insight, so that a list never reads the
- * bodies of insights.
+ * A card: the part of an insight that lists show. It is written together with the insight, so that a list never reads
+ * the bodies of insights.
  */
 import type { Static } from 'typebox'
 import { GRADES } from '../insight.ts'
 import { FailedTest } from '../metric.ts'
 import { nullable, Type } from '../schema.ts'
 
-/** The longest headline of a card, in characters. A longer one is cut after a word. */
+/** The most characters of a card's headline. A longer one is cut after a word. */
 export const HEADLINE_MOST = 300
 
-/** The longest text that is searched, in characters. What comes after is not found. */
+/** The most characters of the searched text. Later text is not found. */
 export const SEARCHED_MOST = 1000
 
-/** How many words of a search are looked for, each by itself; those beyond are not. */
+/** The most words of a search. Further words are ignored. */
 export const SEARCH_WORDS_MOST = 4
 
-/** How many points the history of a figure has, with its own. */
+/** The most points of a figure's history, its own included. */
 export const HISTORY_MOST = 12
 
 /** The number that an insight is about: the first fact of its template. */
@@ -71,7 +71,7 @@ export const InsightCard = Type.Object(
 )
 export type InsightCard = Static<typeof InsightCard>
 
-/** The words of a search, in lower case, as cards hold theirs. */
+/** Returns the words of a search in the form of the searched text of cards. */
 export function searchWords(text: string): string[] {
   return searchable(text)
     .split(/\s+/u)
@@ -79,7 +79,7 @@ export function searchWords(text: string): string[] {
     .slice(0, SEARCH_WORDS_MOST)
 }
 
-/** A text as it is searched: in lower case, composed, its blanks single. */
+/** Returns a text as it is searched: in lower case, composed, with single blanks. */
 export function searchable(text: string): string {
   return text.normalize('NFC').toLowerCase().replaceAll(/\s+/gu, ' ').trim()
 }

@@ -1,10 +1,10 @@
-/** Reads the marks of provenance.ts: where each printed value comes from, in words, and the value. Pure functions. */
+/** Reads the marks of provenance.ts: the origin of each printed value in words, and its value. Pure. */
 import type { Insight } from '../insight.ts'
 import type { Mark, MarkedTable, Origin } from './provenance.ts'
 
 type Held = Pick<Insight, 'tables' | 'analyses'> & Partial<Pick<Insight, 'lineage'>>
 
-/** Marks are in the order of the text. */
+/** Returns the marks within a piece of the text. Marks are in the order of the text. */
 export function marksIn(marks: readonly Mark[], { start, end }: Pick<Mark, 'start' | 'end'>): Mark[] {
   let low = 0
   let high = marks.length
@@ -18,7 +18,7 @@ export function marksIn(marks: readonly Mark[], { start, end }: Pick<Mark, 'star
   return found
 }
 
-/** The row of the block that a line of the table shows; undefined behind the last. */
+/** Returns the row of the block that a line of the table shows; undefined after the last. */
 export function rowAt(runs: MarkedTable['rows'], line: number): number | undefined {
   let left = line
   for (const [first, last] of runs) {
@@ -28,7 +28,7 @@ export function rowAt(runs: MarkedTable['rows'], line: number): number | undefin
   return undefined
 }
 
-/** "late_share, row 4" */
+/** Returns the origin in words, such as "late_share, row 4". */
 export function whereText(origin: Origin): string {
   const { field, column, variable, run } = origin
   if (variable !== undefined) return `the variable ${variable}`
@@ -40,7 +40,7 @@ export function whereText(origin: Origin): string {
   return counted ? `the count of ${counted[1] ?? 'rows'}` : field
 }
 
-/** Rows are counted from 1, as people do. */
+/** Words the rows. They count from 1, as people count. */
 function rowsText({ row, rows, count = 0 }: Origin): string {
   const shown = (value: number): string => value.toLocaleString('en')
   if (row !== undefined) return `row ${shown(row + 1)}`
@@ -50,7 +50,7 @@ function rowsText({ row, rows, count = 0 }: Origin): string {
   return count === last - first + 1 ? range : `${shown(count)} of ${range}`
 }
 
-/** Undefined for several cells, and for what the insight does not have. */
+/** Returns the value at an origin. Undefined for several cells, and for a place that the insight does not have. */
 export function valueAt({ tables, analyses, lineage }: Held, origin: Origin): unknown {
   const { block = '', field, row, rows, column, variable, run } = origin
   if (variable !== undefined) return labelled(pathIn(lineage?.variables, variable))
@@ -68,12 +68,12 @@ export function valueAt({ tables, analyses, lineage }: Held, origin: Origin): un
   return pathIn(Object.fromEntries(names.map((name, index) => [name, table.rows[row]?.[index]])), column)
 }
 
-/** A period is printed by its label. */
+/** Returns the label of a period, and any other value as it is. */
 function labelled(value: unknown): unknown {
   return (value as { label?: unknown } | null | undefined)?.label ?? value
 }
 
-/** The value behind names with dots; a name may have dots itself. */
+/** Returns the value at a path of names with dots between them. A name may have dots itself. */
 export function pathIn(value: unknown, names: string): unknown {
   if (typeof value !== 'object' || value === null) return undefined
   if (Object.hasOwn(value, names)) return (value as Record<string, unknown>)[names]

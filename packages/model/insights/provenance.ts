@@ -1,66 +1,67 @@
 /**
- * The provenance of an insight: where each value that the prose prints comes from, as marks beside the Markdown. It is
- * recorded while the Markdown is written; text without a mark stands in the template.
+ * The provenance of an insight: the origin of each value that the prose prints, as marks beside the Markdown. It is
+ * recorded while the Markdown is written. Text without a mark stands in the template.
  */
 import { Type } from '../schema.ts'
 
 /**
- * Where a value lies: a cell (`block`, `row`, `column`), some cells of a column (`rows`, `count`), a field of an outcome
- * (`block`, `field`), a cell of a list in an outcome (`block`, `field`, `row`, `column`), a variable, or a field of the run.
+ * The origin of a value: a cell (`block`, `row`, `column`), some cells of a column (`rows`, `count`), a field of an
+ * outcome (`block`, `field`), a cell of a list in an outcome (`block`, `field`, `row`, `column`), a variable, or a
+ * field of the run.
  */
 export interface Origin {
   block?: string
   /** The field of an outcome, or its list that holds the row: "slope", "points". `size` of a table is the count of its rows. */
   field?: string
-  /** From 0: an index in `tables[block].rows`, or in the list. */
+  /** The index in `tables[block].rows`, or in the list, from 0. */
   row?: number
-  /** The first and the last row of several. */
+  /** The first and the last of several rows. */
   rows?: [first: number, last: number]
-  /** How many rows of `rows`. */
+  /** The number of rows within `rows`. */
   count?: number
-  /** A name; with dots where the cell holds objects: "where.country". */
+  /** The name of the column. A cell that holds an object has a name with dots: "where.country". */
   column?: string
   variable?: string
   run?: string
 }
 
-/** The cells of a table in the text: its columns in order with their formats, and runs of rows in order. */
+/** A table in the text: its columns in order with their formats, and runs of rows in order. */
 export interface MarkedTable {
   columns: { name: string; fmt: string | null }[]
-  /** First and last row of each run. */
+  /** The first and the last row of each run. */
   rows: [first: number, last: number][]
 }
 
 /**
- * `model`: a language model wrote it. `lineage`: "How this was computed", and notices of failed tests. `unrecorded`: more
- * values follow than are recorded.
+ * Authors of marked text other than the template. `model`: a language model wrote it. `lineage`: "How this was
+ * computed", and notices of failed tests. `unrecorded`: more values follow than are recorded.
  */
 export const AUTHORS = ['model', 'lineage', 'unrecorded'] as const
 
 /** A piece of the Markdown. Marks are in the order of the text and do not overlap. */
 export interface Mark {
-  /** In UTF-16 code units, as JavaScript counts. */
+  /** The start in UTF-16 code units, as JavaScript counts. */
   start: number
   end: number
   from: Origin[]
-  /** How many more origins there are. */
+  /** The number of further origins, which are not listed. */
   more?: number
-  /** The filters that the value went through, with the values of their arguments: `round: 1`. */
+  /** The filters that the value went through, with their arguments: `round: 1`. */
   through?: string[]
-  /** The fact that is recorded here. */
+  /** The name of the fact that is recorded here. */
   fact?: string
   table?: MarkedTable
   by?: (typeof AUTHORS)[number]
 }
 
-/** What replaces a piece of a text: `length` characters in place of those from `start` to `end`. */
+/** A replacement in a text: `length` characters in place of those from `start` to `end`. */
 export interface Edit {
   start: number
   end: number
   length: number
 }
 
-/** The marks in the text after the edits, which are in order. A mark of which nothing is left is left out. */
+/** Returns the marks in the text after the edits, which are in order. A mark that is fully replaced is left out. */
 export function movedMarks(marks: readonly Mark[], edits: readonly Edit[]): Mark[] {
   if (edits.length === 0) return [...marks]
   let next = 0

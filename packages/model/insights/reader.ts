@@ -5,20 +5,20 @@
 
 export type ReaderValue = string | number | boolean | string[]
 
-/** `id` tells readers apart; the other attributes are what rules, SQL and prose read as `reader.NAME`. */
+/** A reader. `id` tells readers apart; rules, SQL and prose read the other attributes as `reader.NAME`. */
 export interface Reader {
   id: string
   [attribute: string]: ReaderValue
 }
 
-/** The name of an attribute. */
+/** The pattern of the name of an attribute. */
 export const READER_ATTRIBUTE = '^[a-z_][a-z0-9_]{0,62}$'
 
 const MOST_ATTRIBUTES = 100
 const MOST_VALUES = 1_000
 const MOST_LETTERS = 1_000
 
-/** Why a value is no reader, as a sentence; null if it is one. */
+/** Returns a sentence on why a value cannot be a reader; null if it can. */
 export function readerFault(given: unknown): string | null {
   if (given === null || typeof given !== 'object' || Array.isArray(given))
     return 'A reader is an object of attributes, such as { "id": "anna", "region": "North" }.'
@@ -49,16 +49,19 @@ function valueFault(value: unknown): string | null {
   return null
 }
 
-/** Half a character would become another one in a database, and no database holds the character 0 in a text. */
+/**
+ * Returns the fault of a text. Half a surrogate pair would become another character in a database, and no database
+ * holds the character 0.
+ */
 function textFault(text: string): string | null {
   if (text.length > MOST_LETTERS) return `has a text of more than ${MOST_LETTERS} characters.`
   return text.isWellFormed() && !text.includes('\0') ? null : 'holds a character that is none.'
 }
 
-/** What a value of a rule is: written in the rule, or an attribute of the reader. */
+/** A value in a rule: written in the rule, or an attribute of the reader. */
 export type RuleValue =
   | { kind: 'text'; value: string }
-  /** As written: digits, perhaps with a point. */
+  /** A number as it is written: digits, with or without a point. */
   | { kind: 'number'; value: string }
   | { kind: 'boolean'; value: boolean }
   | { kind: 'reader'; name: string; at: number }
@@ -67,17 +70,17 @@ export type RuleNode =
   | { kind: 'and' | 'or'; parts: RuleNode[] }
   | { kind: 'not'; of: RuleNode }
   | { kind: 'is_null'; column: string; at: number; not: boolean }
-  /** `=` and `in`; `!=` is `not`, with one value. */
+  /** The condition of `=` and `in`. With `not` it is that of `!=`, with one value. */
   | { kind: 'among'; column: string; at: number; not: boolean; values: RuleValue[] }
 
-/** Which rows of a source or a metric a reader may see. */
+/** The rule of which rows of a source or a metric a reader may see. */
 export interface RowRule {
   text: string
   tree: RuleNode
-  /** Each once. */
+  /** The columns of the rule, each once. */
   columns: string[]
-  /** The attributes that it reads, each once, without `id`. */
+  /** The attributes that the rule reads, each once, without `id`. */
   attributes: string[]
-  /** The position in the template or definition of an offset into `text`. */
+  /** Returns the position in the template or definition of an offset into `text`. */
   placeOf(offset: number): { line: number; column: number }
 }

@@ -1,8 +1,8 @@
-/** One reading of an insight by a user, as the audit trail has it. */
+/** A reading of an insight by a user, from the audit trail. */
 import type { Static } from 'typebox'
 import { nullable, Type } from '../schema.ts'
 
-/** The newest records of an insight that are looked at, and the most users that are told. */
+/** The number of the newest records of an insight that are looked at, and the most users that are returned. */
 export const READINGS_LOOKED_AT = 5000
 export const READINGS_MOST = 200
 

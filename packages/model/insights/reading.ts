@@ -1,13 +1,14 @@
 /**
- * What the page of an insight shows around its text: what must be doubted first, how sure the headline is, figures as tiles, and the
- * evidence behind each finding. Made once, when the insight is computed, so that every page and mail shows the same.
+ * The reading of an insight, which its page shows around the text: the most important doubts, how sure the headline
+ * is, figures as tiles, and the evidence behind each finding. It is made when the insight is computed, so that every
+ * page and mail shows the same.
  */
 import type { Static } from 'typebox'
 import { nullable, Type } from '../schema.ts'
 
 const Grade = Type.Enum(['firm', 'likely', 'unclear', 'withheld'])
 
-/** A figure beside another: "up 5.4 points from the week of 11 June 2001". */
+/** The change of a figure against another: "up 5.4 points from the week of 11 June 2001". */
 const TileChange = Type.Object({
   direction: Type.Enum(['up', 'down', 'level']),
   text: Type.String({ description: 'In words, such as "up 5.4 points from May 2001"' }),
@@ -17,7 +18,7 @@ const TileChange = Type.Object({
 })
 export type TileChange = Static<typeof TileChange>
 
-/** The steps before a figure, and the range in which the middle 80 % of the earlier ones lie. */
+/** The steps before a figure, and the range of the middle 80 % of the earlier ones. */
 const TileCourse = Type.Object({
   points: Type.Array(Type.Object({ at: Type.String(), value: nullable(Type.Number()) })),
   low: nullable(Type.Number()),
@@ -41,7 +42,7 @@ export const Tile = Type.Object({
 })
 export type Tile = Static<typeof Tile>
 
-/** The evidence of a sentence that the text prints. */
+/** The evidence of a sentence in the text. */
 export const Proof = Type.Object({
   block: Type.String(),
   by: nullable(Type.String({ description: 'The group, for an analysis with `by`' })),
@@ -55,7 +56,7 @@ export const Proof = Type.Object({
 })
 export type Proof = Static<typeof Proof>
 
-/** A page shows at most this many. */
+/** The most tiles of a page. */
 export const MOST_TILES = 4
 
 export const Reading = Type.Object({
@@ -66,7 +67,7 @@ export const Reading = Type.Object({
 })
 export type Reading = Static<typeof Reading>
 
-/** As the JSON of an insight has it. */
+/** The reading as the JSON of an insight has it. */
 export const ReadingView = Type.Object({
   ...Reading.properties,
   html: Type.Object({

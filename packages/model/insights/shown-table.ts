@@ -1,4 +1,4 @@
-/** How a table of an insight is laid out, on every page. */
+/** Decides the layout of an insight's table, for every page. */
 
 /** The most characters of a cell that stays on one line, such as a date. */
 const SHORT_CELL = 16

@@ -1,6 +1,6 @@
 /**
- * Tables whose rows stay the JSON text in which they came, in pieces. Code that only passes them on neither parses them nor writes their
- * text again.
+ * Tables whose rows stay the JSON text in which they arrived, in pieces. Code that only passes them on neither parses
+ * them nor writes their text again.
  */
 import type { Cell, Table } from '../insight.ts'
 
@@ -16,7 +16,7 @@ export class JsonText {
 /** For each table the texts of its pieces, without the brackets of the list. */
 const KEPT = new WeakMap<Table, readonly string[]>()
 
-/** Gives the table these rows. They are read when somebody asks for them, and must not be changed then. */
+/** Gives the table rows that are parsed at the first read. They must not be changed. */
 export function keepRows(table: Table, pieces: readonly string[]): void {
   KEPT.set(table, pieces)
   let rows: Cell[][] | undefined
@@ -30,7 +30,10 @@ export function keepRows(table: Table, pieces: readonly string[]): void {
   })
 }
 
-/** The parts of the JSON text of an object. `text` gives the text of the member `name`. Joined parts would be a copy. */
+/**
+ * Yields the parts of the JSON text of an object. `text` returns the text of the member `name`. The parts are not
+ * joined, because that would copy them.
+ */
 function* objectParts<Value extends object>(
   value: Value,
   name: keyof Value,
@@ -68,12 +71,12 @@ function* tablesParts(tables: Readonly<Record<string, Table>>): Generator<string
   yield before === '{' ? '{}' : '}'
 }
 
-/** As JSON.stringify. */
+/** Returns the JSON text of the tables, equal to that of JSON.stringify. */
 export function tablesText(tables: Readonly<Record<string, Table>>): string {
   return [...tablesParts(tables)].join('')
 }
 
-/** As JSON.stringify of an object with tables. */
+/** Returns the JSON text of an object with tables, equal to that of JSON.stringify. */
 export function withTablesText(value: { tables: Readonly<Record<string, Table>> }): JsonText {
   return new JsonText([...objectParts(value, 'tables', () => tablesParts(value.tables))].join(''))
 }

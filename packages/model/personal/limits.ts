@@ -1,7 +1,7 @@
-/** Limits of readers, also for browsers. */
+/** Limits of readers, which browsers use too. */
 
-/** How many readers one call puts. */
+/** The most readers that one call puts. */
 export const READERS_PUT_MOST = 1000
 
-/** What a template knows of every reader without an attribute. */
+/** Names of values that a template knows of every reader. No attribute may have them. */
 export const RESERVED_ATTRIBUTES = ['id', 'name', 'email'] as const

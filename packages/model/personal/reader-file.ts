@@ -1,4 +1,7 @@
-/** A CSV of readers: the columns reader_id, name, email and user_id; every other column is an attribute. Runs in browsers too. */
+/**
+ * Reads a CSV of readers: the columns reader_id, name, email and user_id; every other column is an attribute. It runs
+ * in browsers too.
+ */
 import type { FieldError } from '../errors.ts'
 import { RESERVED_ATTRIBUTES } from './limits.ts'
 import type { ReaderAttributes } from './readers.ts'
@@ -11,30 +14,30 @@ interface NamedReader {
   attributes: ReaderAttributes
 }
 
-/** A reader, with the line where it stands. */
+/** A reader with the line of the file. */
 export interface ReaderRow {
   line: number
   reader: NamedReader
 }
 
-/** As a heading names it after a colon: `level:number`. */
+/** The types that a heading may name after a colon: `level:number`. */
 const TYPES = ['text', 'number', 'boolean', 'list'] as const
 type Type = (typeof TYPES)[number]
 
 const OWN = ['reader_id', 'name', 'email', 'user_id'] as const
-/** Between the texts of a list. */
+/** The separator of the texts of a list. */
 const OF_LIST = ';'
 
-/** A fault of one line of the file; without a line it concerns the whole file. */
+/** A fault of one line of the file. Without a line it concerns the whole file. */
 export interface ReaderFault {
   line: number | null
   message: string
 }
 
-/** Faults that a message tells one by one. */
+/** The most faults that a message lists. */
 const TOLD = 20
 
-/** The faults as lines of text; of many the first. */
+/** Returns the faults as lines of text, at most TOLD of them. */
 export function faultText(faults: readonly ReaderFault[]): string {
   const told = faults
     .slice(0, TOLD)
@@ -42,7 +45,7 @@ export function faultText(faults: readonly ReaderFault[]): string {
   return [...told, ...(faults.length > TOLD ? [`And ${faults.length - TOLD} more.`] : [])].join('\n')
 }
 
-/** The file cannot be read as readers. */
+/** The file cannot be read as a list of readers. */
 export class ReaderFileError extends Error {
   override readonly name = 'ReaderFileError'
   readonly faults: readonly ReaderFault[]
@@ -62,7 +65,7 @@ interface Row {
   cells: string[]
 }
 
-/** The records of RFC 4180, with the line where each begins. Empty lines are none. */
+/** Returns the records by RFC 4180, with the line where each begins. Empty lines are skipped. */
 function recordsOf(text: string, separator: string): Row[] {
   const records: Row[] = []
   const pattern = new RegExp(
@@ -86,7 +89,7 @@ function recordsOf(text: string, separator: string): Row[] {
   return records
 }
 
-/** The separator that the first line has most often. */
+/** Returns the most frequent separator of the first line. */
 function separatorOf(text: string): string {
   const [first = ''] = text.split(/[\r\n]/, 1)
   const count = (mark: string): number => first.split(mark).length
@@ -150,7 +153,10 @@ function readerIn(headings: readonly Heading[], { line, cells }: Row): NamedRead
   }
 }
 
-/** Throws ReaderFileError: with the fault of the first line, else with the first fault of each row. An empty cell is no attribute. */
+/**
+ * Returns the readers. An empty cell means no attribute. Throws ReaderFileError with the fault of the first line, or
+ * else with the first fault of each row.
+ */
 export function readersIn(text: string): ReaderRow[] {
   const separator = separatorOf(text)
   const [head, ...rows] = recordsOf(text.replace(/^\uFEFF/, ''), separator)
@@ -177,7 +183,7 @@ export function readersIn(text: string): ReaderRow[] {
   return readers
 }
 
-/** What the service refused of a list of these rows, by the lines of the file. */
+/** Returns the service's faults of a list of these rows by the lines of the file. */
 export function refusedLines(errors: readonly FieldError[], rows: readonly ReaderRow[]): ReaderFault[] {
   return errors.map(({ path, message }) => {
     const [, index, field = ''] = /^readers\.(\d+)\.?(.*)$/.exec(path) ?? []
@@ -187,14 +193,17 @@ export function refusedLines(errors: readonly FieldError[], rows: readonly Reade
   })
 }
 
-/** An attribute as it is typed: a text, unless it is JSON of a number, of true or false, or of a list; quotes keep a text. */
+/**
+ * Returns an attribute from its typed text. It is a text, unless it is JSON of a number, of true or false, or of a
+ * list. Quotes keep a text.
+ */
 export function typedAttribute(given: string): ReaderAttributes[string] {
   try {
     const value: unknown = JSON.parse(given)
     if (['number', 'boolean', 'string'].includes(typeof value) || Array.isArray(value))
       return value as ReaderAttributes[string]
   } catch {
-    // It is a text.
+    // The value is a text.
   }
   return given
 }

@@ -1,6 +1,6 @@
 /**
- * A reader: a person for whom personal insights are made. The attributes choose the rows that a template shows her; she may
- * have a mail address and an account of her own.
+ * A reader: a person for whom personal insights are made. The attributes choose the rows that a template shows her.
+ * She may have a mail address and an account.
  */
 import type { Static } from 'typebox'
 import type { FieldError } from '../errors.ts'
@@ -10,14 +10,14 @@ import { nullable, Type } from '../schema.ts'
 import { isMailAddress } from '../webhooks/subscription.ts'
 import { RESERVED_ATTRIBUTES } from './limits.ts'
 
-/** The caller's own id: an address, a number of the staff. It stands in a path. */
+/** The pattern of the id that the caller gives, such as a mail address or a staff number. It stands in a path. */
 const READER_ID = '^[^\\s/?#%\\\\.][^\\s/?#%\\\\]{0,254}$'
 const ATTRIBUTE = /^[a-z_][a-z0-9_]{0,62}$/
 const TEXT_MOST = 1000
 
-/** How many readers a workspace has. */
+/** The most readers of a workspace. */
 export const READERS_MOST = 100_000
-/** Attributes of one reader, and the characters that they have together as JSON. */
+/** The most attributes of one reader, and the most characters that they have together as JSON. */
 const ATTRIBUTES_MOST = 50
 const ATTRIBUTES_LENGTH = 16_000
 
@@ -49,7 +49,7 @@ const settable = {
   attributes: ReaderAttributes,
 }
 
-/** What a client says of a reader. */
+/** A reader as a client describes her. */
 export const ReaderInput = Type.Object({
   name: settable.name,
   email: Type.Optional(settable.email),
@@ -96,7 +96,7 @@ function attributeFault(name: string, value: unknown): string | null {
     : `must be a text of at most ${TEXT_MOST} characters, a number, true or false, or a list of such texts`
 }
 
-/** What the schema does not say. `at`: the path of the reader in the body, with its dot. */
+/** Returns the faults that the schema does not find. `at`: the path of the reader in the body, with its dot. */
 export function readerFaults(
   { email, attributes = {} }: Pick<ReaderInput, 'email' | 'attributes'>,
   at: string,
@@ -117,12 +117,15 @@ export function readerFaults(
   return faults
 }
 
-/** The reader as templates read her. */
+/** Returns the reader in the form that templates read. */
 export function asReader({ reader_id, name, email, attributes }: StoredReader): Reader {
   return { ...attributes, id: reader_id, name, ...(email === null ? {} : { email }) }
 }
 
-/** The subscription that sends a reader her insights to this address. No operation on subscriptions finds it. */
+/**
+ * Returns the id of the subscription that sends a reader her insights to this address. No operation on subscriptions
+ * finds it.
+ */
 export function readerMailId(workspace_id: string, reader_id: string, email: string): string {
   return uuidFor(0, `reader ${workspace_id} ${reader_id} ${email}`)
 }

@@ -24,7 +24,7 @@ export const systemClock: Clock = {
   },
 }
 
-/** A clock that stands still until `advance` moves it, which wakes the sleepers in the order they are due. */
+/** A clock that stands still until `advance` moves it. It then wakes the sleepers in the order in which they are due. */
 export class FakeClock implements Clock {
   #now: number
   #elapsed = 0
@@ -73,7 +73,10 @@ export class FakeClock implements Clock {
 let last = Number.NaN
 let lastText = ''
 
-/** RFC 3339 UTC with milliseconds. The last text is kept: a busy service asks for the same millisecond many times. */
+/**
+ * Returns the time as RFC 3339 UTC with milliseconds. The last text is kept, because a busy service asks for the same
+ * millisecond many times.
+ */
 export function iso(ms: number): string {
   if (ms === last) return lastText
   lastText = new Date(ms).toISOString()

@@ -1,4 +1,4 @@
-/** The names that stand for cron expressions. Free of croner, so that the console can use them. */
+/** The names that stand for cron expressions. The file does not import croner, so that the console can use it. */
 export const CRON_NAMES: Readonly<Record<string, string>> = {
   '@yearly': '0 0 1 1 *',
   '@annually': '0 0 1 1 *',

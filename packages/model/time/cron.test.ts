@@ -8,13 +8,13 @@ const MINUTE = 60_000
 
 interface Minute {
   at: number
-  /** Minute, hour, day of month, month, day of week. */
+  /** The minute, hour, day of month, month and day of week. */
   wall: [number, number, number, number, number]
-  /** Wall time as minutes since an epoch of its own: jumps where the clocks do. */
+  /** The wall time as minutes since an epoch of its own. It jumps where the clocks do. */
   shown: number
 }
 
-/** What a clock in the zone shows in each minute, by Intl alone. */
+/** Returns what a clock in the zone shows in each minute, by Intl alone. */
 function minutesOf(zone: string, from: string, days: number): Minute[] {
   const format = new Intl.DateTimeFormat('en-US', {
     timeZone: zone,
@@ -66,7 +66,7 @@ function matches(line: string, wall: Minute['wall']): boolean {
   return minute! && hour! && month! && (either ? day! || weekday! : day! && weekday!)
 }
 
-/** The rule of docs/schedules.md, minute by minute. */
+/** Applies the rule of docs/schedules.md minute by minute. */
 function expected(line: string, minutes: Minute[]): number[] {
   const [minute, hour] = line.split(' ')
   const fixed = !/[*/]/.test(`${minute}${hour}`)
@@ -86,7 +86,7 @@ function expected(line: string, minutes: Minute[]): number[] {
   return due
 }
 
-/** Four days around each change of the year 2026, and around stranger ones. */
+/** Four days around each change of clocks in 2026, and around rarer changes. */
 const CHANGES: [zone: string, days: string[]][] = [
   ['Europe/Berlin', ['2026-03-27', '2026-10-23']],
   ['America/New_York', ['2026-03-06', '2026-10-30']],
@@ -97,7 +97,7 @@ const CHANGES: [zone: string, days: string[]][] = [
   ['Asia/Beirut', ['2026-03-26', '2026-10-22']],
   ['Africa/Cairo', ['2026-04-22', '2026-10-28']],
   ['America/Scoresbysund', ['2026-03-26', '2026-10-22']],
-  // A whole day was left out.
+  // The zone left out a full day.
   ['Pacific/Apia', ['2011-12-28']],
   ['Asia/Kolkata', ['2026-03-27']],
 ]
@@ -106,7 +106,7 @@ const WINDOWS = CHANGES.flatMap(([zone, days]) =>
   days.map((day) => ({ zone, minutes: minutesOf(zone, `${day}T00:00:00Z`, 4) })),
 )
 
-/** The window from some hours before its change of the clocks to as many after; the middle of one without a change. */
+/** Returns a window of `hours` hours before and after its change of clocks, or the middle of a window without one. */
 function around({ zone, minutes }: (typeof WINDOWS)[number], hours: number): (typeof WINDOWS)[number] {
   const jump = minutes.findIndex(({ shown }, index) => index > 0 && shown !== minutes[index - 1]!.shown + 1)
   const middle = jump < 0 ? minutes.length / 2 : jump
@@ -157,7 +157,7 @@ test('each change of the clocks in each zone gives the times of the rule', () =>
     '0 3 * * SUN',
   ])
     for (const window of WINDOWS) check(line.replace('SUN', '0'), window)
-  // Each minute of four days takes seconds.
+  // Checking each minute of all four days takes seconds, so this window is shorter.
   for (const window of WINDOWS) check('* * * * *', around(window, 3))
 })
 

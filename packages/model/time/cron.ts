@@ -36,10 +36,10 @@ function valueOf(field: Field, text: string): number {
   return /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN
 }
 
-/** The number of a range's end: Sunday counts as 7 there. */
+/** Returns the number of a range's end, where Sunday counts as 7. */
 const endOfRange = (text: string): string => (text.toUpperCase() === 'SUN' ? '7' : text)
 
-/** The fault of one item of a field's list, or null. croner checks the signs L, W and #. */
+/** Returns the fault of one item of a field's list, or null. croner checks the signs L, W and #. */
 function faultOfItem(field: Field, item: string): string | null {
   if (item === '') return `${field.name}: an item of the list is empty`
   const plain = PLAIN.exec(item)
@@ -84,7 +84,7 @@ const cronOf = (line: string, time_zone: string): Cron =>
 
 const FROM = new Date('2026-01-01T00:00:00Z')
 
-/** What is wrong with the expression, worded to follow "cron: "; null if it is valid. */
+/** Returns the fault of the expression, worded to follow "cron: "; null if it is valid. */
 export function cronFault(line: string): string | null {
   if (line.length > LONGEST) return `has ${line.length} characters; at most ${LONGEST} are read`
   const trimmed = line.trim()
@@ -103,7 +103,10 @@ export function cronFault(line: string): string | null {
   }
 }
 
-/** The next instant of an expression that follows the wall clock. croner iterates over wall times as if they were UTC. */
+/**
+ * Returns the next instant of an expression that follows the wall clock. croner iterates over wall times as if they
+ * were UTC.
+ */
 function nextOnTheWall(cron: Cron, time_zone: string, after: number): number | null {
   for (let wall = new Date(wallAt(time_zone, after)); ; ) {
     const next = cron.nextRun(wall)
@@ -115,8 +118,8 @@ function nextOnTheWall(cron: Cron, time_zone: string, after: number): number | n
 }
 
 /**
- * The first `count` instants after `after` up to `until`, or fewer if no more follow. The expression must be valid. Each takes a
- * tenth of a millisecond, so nobody asks for more than are needed.
+ * Returns the first `count` instants after `after` up to `until`, or fewer if no more follow. The expression must be
+ * valid. Each instant takes a tenth of a millisecond, so ask for no more than you need.
  */
 export function timesAfter(
   line: string,

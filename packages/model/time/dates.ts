@@ -1,6 +1,7 @@
 /**
- * Arithmetic on civil dates of the proleptic Gregorian calendar, free of clocks. A day is its ISO text ("2024-02-29") or
- * its number, counted from 1970-01-01. ISO texts compare as their days do. Years 0001 to 9999. The console uses it too.
+ * Arithmetic on civil dates of the proleptic Gregorian calendar, without a clock. A day is its ISO text
+ * ("2024-02-29") or its number, counted from 1970-01-01. ISO texts compare as their days do. Years are 0001 to 9999.
+ * The console uses this file too.
  */
 export const MONTHS = [
   'January',
@@ -17,7 +18,7 @@ export const MONTHS = [
   'December',
 ] as const
 
-/** As cron and `Date` count them: Sunday is 0. */
+/** The names of the weekdays, in the order of cron and `Date`: Sunday is 0. */
 export const WEEKDAYS = [
   'Sunday',
   'Monday',
@@ -32,17 +33,17 @@ const DAY_MS = 86_400_000
 const DAY = /^(\d{4})-(\d{2})-(\d{2})$/
 
 export type DateUnit = 'day' | 'week' | 'month' | 'quarter' | 'year'
-/** Weeks are counted in days. */
+/** The months of each unit. Weeks are counted in days. */
 const MONTHS_OF: Record<Exclude<DateUnit, 'day' | 'week'>, number> = { month: 1, quarter: 3, year: 12 }
 
-/** Whether the text is a day that exists. */
+/** Tells whether the text is a day that exists. */
 export function isDay(text: string): boolean {
   if (!DAY.test(text) || text.startsWith('0000')) return false
   const number = dayNumber(text)
   return !Number.isNaN(number) && dayText(number) === text
 }
 
-/** "2001-06-30", or a time that begins with a day, as days since 1970-01-01. NaN for no day. */
+/** Returns the days since 1970-01-01 of "2001-06-30", or of a time that begins with a day. NaN for any other text. */
 export function dayNumber(text: string): number {
   return Math.round(Date.parse(`${text.slice(0, 10)}T00:00:00Z`) / DAY_MS)
 }
@@ -51,7 +52,7 @@ export function dayText(day: number): string {
   return new Date(day * DAY_MS).toISOString().slice(0, 10)
 }
 
-/** As in WEEKDAYS: 0 is Sunday. 1970-01-01 was a Thursday. */
+/** Returns the weekday as an index of WEEKDAYS. 1970-01-01 was a Thursday. */
 export function weekdayOf(day: number): number {
   return (((Math.floor(day) + 4) % 7) + 7) % 7
 }
@@ -60,14 +61,14 @@ export function isWeekend(day: number): boolean {
   return weekdayOf(day) % 6 === 0
 }
 
-/** Throws RangeError for a day beyond the years 0001 to 9999. */
+/** Returns the text of a day. Throws RangeError for a day beyond the years 0001 to 9999. */
 function textOf(day: number, what: string): string {
   const text = Number.isFinite(day) && Math.abs(day) < 1e8 ? dayText(day) : ''
   if (!isDay(text)) throw new RangeError(`${what} is not a day of the years 0001 to 9999`)
   return text
 }
 
-/** Throws RangeError for a day beyond the years 0001 to 9999. */
+/** Returns the day `days` later. Throws RangeError for a day beyond the years 0001 to 9999. */
 export function addDays(day: string, days: number): string {
   return textOf(dayNumber(day) + days, `${day} and ${days} days`)
 }
@@ -76,7 +77,7 @@ export function daysBetween(start: string, end: string): number {
   return dayNumber(end) - dayNumber(start)
 }
 
-/** The same day of the month `months` later, or the last day of that month if it is shorter. */
+/** Returns the same day of the month `months` later, or the last day of that month if it is shorter. */
 export function monthsAfter(day: number, months: number): number {
   const date = new Date(day * DAY_MS)
   const month = new Date(0)
@@ -86,15 +87,15 @@ export function monthsAfter(day: number, months: number): number {
   return month.getTime() / DAY_MS + Math.min(date.getUTCDate(), next.getUTCDate()) - 1
 }
 
-/** The first day after the period that starts on `start`. */
+/** Returns the first day after the period that starts on `start`. */
 export function periodAfter(start: number, unit: DateUnit): number {
   if (unit === 'day') return start + 1
   return unit === 'week' ? start + 7 : monthsAfter(start, MONTHS_OF[unit])
 }
 
 /**
- * The first day of the unit that holds the day, moved by `count` units. Weeks begin on Monday. Throws RangeError for a day
- * beyond the years 0001 to 9999.
+ * Returns the first day of the unit that holds the day, moved by `count` units. Weeks begin on Monday. Throws
+ * RangeError for a day beyond the years 0001 to 9999.
  */
 export function startOf(unit: DateUnit, day: string, count = 0): string {
   if (unit === 'day') return addDays(day, count)
@@ -106,7 +107,7 @@ export function startOf(unit: DateUnit, day: string, count = 0): string {
   return textOf(monthsAfter(first, months), `${day} and ${months} months`)
 }
 
-/** "June 2001", "Q2 2001", "2001", "the week of 2001-06-25", "2001-06-30". */
+/** Returns the label of a period: "June 2001", "Q2 2001", "2001", "the week of 2001-06-25", "2001-06-30". */
 export function periodLabel(start: number, unit: DateUnit): string {
   const text = dayText(start)
   const year = text.slice(0, 4)
@@ -117,7 +118,7 @@ export function periodLabel(start: number, unit: DateUnit): string {
   return unit === 'quarter' ? `Q${Math.ceil(month / 3)} ${year}` : year
 }
 
-/** What a clock in the zone shows at the instant (RFC 3339): "2001-06-30 09:30:00". */
+/** Returns what a clock in the zone shows at the instant (RFC 3339): "2001-06-30 09:30:00". */
 export function clockInZone(instant: string, timeZone: string): string {
   const format = new Intl.DateTimeFormat('en-US', {
     timeZone,
@@ -137,12 +138,12 @@ export function clockInZone(instant: string, timeZone: string): string {
   return `${year!.padStart(4, '0')}-${month}-${day} ${hour}:${minute}:${second}`
 }
 
-/** The day that a clock in the zone shows at the instant (RFC 3339). */
+/** Returns the day that a clock in the zone shows at the instant (RFC 3339). */
 export function dayInZone(instant: string, timeZone: string): string {
   return clockInZone(instant, timeZone).split(' ')[0]!
 }
 
-/** Whether there is such an IANA zone. Offsets ("+02:00") are none: they have no daylight saving to resolve. */
+/** Tells whether there is such an IANA zone. An offset ("+02:00") is not one: it has no daylight saving to resolve. */
 export function isTimeZone(name: string): boolean {
   if (!/^[A-Za-z]/.test(name)) return false
   try {

@@ -1,8 +1,8 @@
-/** What the clock on the wall of a zone shows at an instant, and when it shows that. */
+/** Converts between instants and the wall time of a zone. */
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
-/** The wall time in the zone at the instant, to the minute, as the milliseconds of the same reading in UTC. */
+/** Returns the wall time in the zone at the instant, to the minute, as the milliseconds of the same reading in UTC. */
 export function wallAt(time_zone: string, at: number): number {
   let format = formats.get(time_zone)
   if (!format) {
@@ -19,7 +19,7 @@ export function wallAt(time_zone: string, at: number): number {
 const MINUTE = 60_000
 const DAY = 86_400_000
 
-/** The first instant with this wall time, or the first instant after the gap that skips it. */
+/** Returns the first instant with this wall time, or the first instant after the gap that skips it. */
 export function instantOf(time_zone: string, wall: number): number {
   const offsets = [wall - DAY, wall + DAY].map((at) => wallAt(time_zone, at) - at)
   const shows = offsets.map((offset) => wall - offset).filter((at) => wallAt(time_zone, at) === wall)

@@ -5,7 +5,7 @@ import { type AttemptCount, latencyBucket, webhookStats } from './delivery.ts'
 
 const HOUR = '2026-01-01T00:00:00.000Z'
 
-/** The value at which so much of the sorted list is reached (nearest rank). */
+/** Returns the value at the given share of the sorted list (nearest rank). */
 function exact(durations: number[], share: number): number {
   const sorted = durations.toSorted((a, b) => a - b)
   return sorted[Math.ceil(share * sorted.length) - 1]!

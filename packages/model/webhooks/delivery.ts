@@ -20,7 +20,7 @@ const ATTEMPT_ERRORS = [
   'timeout',
   'ssrf_blocked',
   'http_status',
-  /** The mail server refused it. */
+  /** The mail server refused the mail. */
   'smtp_status',
   'response_invalid',
   /** Nothing was sent: a stored secret cannot be opened, or a stored value cannot be put on the wire. */
@@ -79,7 +79,7 @@ export const Attempt = Type.Object(
 )
 export type Attempt = Static<typeof Attempt>
 
-/** An attempt as the store keeps it: without the event's text, which is the same in every attempt and kept once. */
+/** An attempt as the store keeps it. It lacks the event's text, which is the same in every attempt and kept once. */
 export interface AttemptRecord extends Omit<Attempt, 'request'> {
   request: Omit<Attempt['request'], 'body'> & {
     /** The text that was sent, if it is not the event's text: a mail or a chat message. */
@@ -87,7 +87,7 @@ export interface AttemptRecord extends Omit<Attempt, 'request'> {
   }
 }
 
-/** `body` is the event's text. */
+/** Returns the attempt as the API shows it. `body` is the event's text. */
 export function toAttempt(record: AttemptRecord, body: string): Attempt {
   // Older records hold the body themselves.
   return { ...record, request: { body, ...record.request } }
@@ -158,7 +158,7 @@ export interface AttemptCount {
 
 const GROWTH = 1.1
 
-/** The bucket of a duration. Each is a tenth wider than the one before, so a percentile is exact within 5 %. */
+/** Returns the bucket of a duration. Each is a tenth wider than the one before, so a percentile is exact within 5 %. */
 export function latencyBucket(durationMs: number): number {
   return durationMs <= 1 ? 0 : Math.ceil(Math.log(durationMs) / Math.log(GROWTH))
 }
@@ -167,7 +167,7 @@ function bucketMiddle(bucket: number): number {
   return Math.round(GROWTH ** (bucket - 0.5) * 10) / 10
 }
 
-/** Statistics from the counts, given in any order. Reading counts is cheap at any volume of attempts. */
+/** Computes statistics from counts in any order. Reading counts is cheap at any volume of attempts. */
 export function webhookStats(counts: readonly AttemptCount[]): WebhookStats {
   const hours = new Map<string, { hour: string; sent: number; failed: number }>()
   const buckets = new Map<number, number>()

@@ -1,6 +1,7 @@
 /**
- * What leaves a workspace in the operator's name: mail, chat messages, questions to a language model, requests of webhooks,
- * downloads and queries over connections. The ledger counts it by day; the rules of a workspace bound it.
+ * Everything that leaves a workspace in the operator's name: mail, chat messages, questions to a language model,
+ * requests of webhooks, downloads and queries over connections. The ledger counts it by day; the rules of a workspace
+ * bound it.
  */
 import type { Static } from 'typebox'
 import { nullable, Type } from '../schema.ts'
@@ -8,10 +9,10 @@ import { nullable, Type } from '../schema.ts'
 export const OUTGOING_KINDS = ['mail', 'chat', 'model', 'webhook', 'download', 'query'] as const
 export type OutgoingKind = (typeof OUTGOING_KINDS)[number]
 
-/** How many of each may leave a day; null: no limit. */
+/** How many of each kind may leave a day; null for no limit. */
 export type Budgets = Record<OutgoingKind, number | null>
 
-/** What a budget counts, in words. */
+/** The words for the things that a budget counts. */
 export const KIND_WORDS: Record<OutgoingKind, string> = {
   mail: 'mails',
   chat: 'chat messages',
@@ -34,15 +35,21 @@ export type Stop = Static<typeof Stop>
 
 /** The rules of one workspace. */
 export interface OutgoingRules {
-  /** Null while sending is open. */
+  /** The stop of the workspace; null while sending is open. */
   stopped: Stop | null
-  /** Its own budgets a day; what is null or absent is as the service has it. */
+  /** The workspace's own budgets a day. An absent budget is the service's; null means no limit. */
   budgets: Partial<Record<OutgoingKind, number | null>>
-  /** Whether its templates may ask the language model. */
+  /** True if its templates may ask the language model. */
   model: boolean
-  /** The hosts that its connections, downloads, webhooks and chat messages may reach, of those that the service may; null: all of them. */
+  /**
+   * The hosts that its connections, downloads, webhooks and chat messages may reach, of those that the service may
+   * reach; null for all of them.
+   */
   hosts: string[] | null
-  /** Domains whose addresses get mail without the agreement of their owners; null: as the service has it. `*`: all. */
+  /**
+   * The domains whose addresses get mail without the agreement of their owners; `*` for all. Null for the service's
+   * list.
+   */
   mail_domains: string[] | null
 }
 
@@ -56,13 +63,13 @@ export const OPEN_RULES: OutgoingRules = {
 
 /** What left a workspace on one day. */
 export interface OutgoingCount {
-  /** `2026-11-23`, in UTC. */
+  /** The day in UTC: `2026-11-23`. */
   day: string
   kind: OutgoingKind
   count: number
-  /** Asked for and refused. */
+  /** The number of requests that were refused. */
   refused: number
-  /** Those of mail, chat, model and webhook; 0 where they are not known. */
+  /** The bytes of mail, chat, model and webhook; 0 if they are not known. */
   bytes: number
 }
 
@@ -106,14 +113,14 @@ export const OutgoingView = Type.Object(
 )
 export type OutgoingView = Static<typeof OutgoingView>
 
-/** The day of a time, in UTC. `ms`: milliseconds since 1970. */
+/** Returns the day of a time, in UTC. `ms`: milliseconds since 1970. */
 export function dayOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10)
 }
 
 /**
- * Whether a host is one of a list: a name, an address, or `*.name` for the names below it. A host is as in a URL: lower
- * case, without brackets.
+ * Tells whether a host is in a list of names, addresses, or `*.name` for the names below it. A host is as in a URL:
+ * lower case, without brackets.
  */
 export function isListed(host: string, hosts: readonly string[]): boolean {
   return hosts.some((one) => (one.startsWith('*.') ? host.endsWith(one.slice(1)) : host === one))

@@ -4,7 +4,10 @@ import * as fc from 'fast-check'
 import { Webhook as StandardWebhook } from 'standardwebhooks'
 import { newSigningSecret, SignatureError, type SignatureFault, sign, verify } from './signature.ts'
 
-/** standard-webhooks/standard-webhooks, libraries/javascript/src/webhook.test.ts (and six other languages there). */
+/**
+ * Values of standard-webhooks/standard-webhooks, libraries/javascript/src/webhook.test.ts (and six other languages
+ * there).
+ */
 const STANDARD = {
   secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
   id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
@@ -12,7 +15,7 @@ const STANDARD = {
   body: '{"test": 2432232314}',
   signature: 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
 }
-/** svix/svix-docs, receiving/verifying-payloads/how-manual. */
+/** Values of svix/svix-docs, receiving/verifying-payloads/how-manual. */
 const SVIX_MANUAL = {
   secret: 'whsec_plJ3nmyCDGBKInavdOK15jsl',
   id: 'msg_loFOjxBNrRLzqYUf',
@@ -20,7 +23,7 @@ const SVIX_MANUAL = {
   body: '{"event_type":"ping","data":{"success":true}}',
   signature: 'v1,rAvfW3dJ/X/qxhsaXPOyyCGmRKsaKWcsNccKXlIktD0=',
 }
-/** svix/svix-webhooks, server/svix-server/src/worker.rs, test_asymmetric_key_signing. */
+/** Values of svix/svix-webhooks, server/svix-server/src/worker.rs, test_asymmetric_key_signing. */
 const ASYMMETRIC = {
   ...STANDARD,
   secret: 'whsk_6Xb/dCcHpPea21PS1N9VY/NZW723CEc77N4rJCubMbfVKIDij2HKpMKkioLlX0dRqSKJp4AJ6p9lMicMFs6Kvg==',

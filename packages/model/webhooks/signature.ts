@@ -25,7 +25,7 @@ export type SignatureFault =
   | 'signature_mismatch'
   | 'body_invalid'
 
-/** Why a signature or key was refused. `fault` is for programs, the message for people. */
+/** A refused signature or key. `fault` is for programs, the message for people. */
 export class SignatureError extends Error {
   readonly fault: SignatureFault
 
@@ -36,10 +36,10 @@ export class SignatureError extends Error {
   }
 }
 
-/** RFC 8410: the bytes before the 32 raw bytes of an Ed25519 key in PKCS #8 and in SPKI. */
+/** The bytes before the 32 raw bytes of an Ed25519 key in PKCS #8 and in SPKI (RFC 8410). */
 const PRIVATE_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
 const PUBLIC_PREFIX = Buffer.from('302a300506032b6570032100', 'hex')
-/** Signatures of a header that are compared; a rotation needs only a few. */
+/** The most signatures of a header that are compared. A rotation needs only a few. */
 const MOST_SIGNATURES = 32
 
 /** A key prepared by `prepareKey`. Preparing an HMAC key takes six times as long as signing with it. */
@@ -59,7 +59,10 @@ function publicKeyOf(raw: Buffer): KeyObject {
   return createPublicKey({ key: Buffer.concat([PUBLIC_PREFIX, raw]), format: 'der', type: 'spki' })
 }
 
-/** `whsk_` holds the 32 bytes of the seed, with or without the 32 bytes of the public key after them. */
+/**
+ * Returns the private key of `whsk_`. It holds the 32 bytes of the seed, with or without the 32 bytes of the public
+ * key after them.
+ */
 function privateKeyOf(raw: Buffer): KeyObject {
   if (raw.length !== 32 && raw.length !== 64)
     throw new SignatureError('key_invalid', 'A whsk_ key must hold 32 or 64 bytes.')
@@ -67,7 +70,7 @@ function privateKeyOf(raw: Buffer): KeyObject {
   return createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
 }
 
-/** `whsec_`, `whsk_` or `whpk_`; throws SignatureError `key_invalid`. */
+/** Prepares a key `whsec_`, `whsk_` or `whpk_`. Throws SignatureError `key_invalid`. */
 export function prepareKey(text: string): Key {
   if (text.startsWith('whsec_')) return { version: 'v1', secretKey: createSecretKey(decode(text, 'whsec_')) }
   if (text.startsWith('whsk_')) {
@@ -87,7 +90,7 @@ function signedContent(id: string, timestamp: string, body: Uint8Array | string)
   return Buffer.concat([Buffer.from(`${id}.${timestamp}.`, 'utf8'), toBytes(body)])
 }
 
-/** The HMAC of `head` and `body` without copying them into one buffer. */
+/** Returns the HMAC of `head` and `body` without copying them into one buffer. */
 function signHmac(key: KeyObject, head: string, body: Uint8Array | string): string {
   return createHmac('sha256', key).update(head).update(toBytes(body)).digest('base64')
 }
@@ -97,16 +100,16 @@ function hmac(key: KeyObject, content: Buffer): Buffer {
 }
 
 export interface SignInput {
-  /** `webhook-id`; without dots, because a dot separates the signed parts. */
+  /** The value of `webhook-id`. It has no dots, because a dot separates the signed parts. */
   id: string
-  /** `webhook-timestamp`: seconds since 1970. */
+  /** The value of `webhook-timestamp`: seconds since 1970. */
   timestamp: number
   body: Uint8Array | string
-  /** `whsec_` or `whsk_`, as text or prepared; several while a key is being replaced. */
+  /** Keys `whsec_` or `whsk_`, as text or prepared. There are several while a key is being replaced. */
   secrets: readonly (string | Key)[]
 }
 
-/** The value of `webhook-signature`: one signature for each secret, separated by spaces. */
+/** Returns the value of `webhook-signature`: one signature for each secret, separated by spaces. */
 export function sign({ id, timestamp, body, secrets }: SignInput): string {
   if (id === '' || id.includes('.') || !Number.isSafeInteger(timestamp) || secrets.length === 0)
     throw new TypeError(
@@ -128,13 +131,13 @@ export type HeaderSource =
   | Readonly<Record<string, string | readonly string[] | undefined>>
 
 export type VerifyInput = {
-  /** As node:http gives them, as `Headers`, or as any record of names and values. */
+  /** The headers as node:http gives them, as `Headers`, or as any record of names and values. */
   headers: HeaderSource
   /** The body exactly as it was received, before anything parsed it. */
   body: Uint8Array | string
-  /** Seconds that the timestamp may differ from now, both ways; 300 unless given. */
+  /** The seconds by which the timestamp may differ from now, both ways; 300 by default. */
   tolerance?: number
-  /** Milliseconds since 1970; the present time unless given. */
+  /** The present time in milliseconds since 1970; by default that of the clock. */
   now?: number
 } & ({ secret: string } | { publicKey: string })
 
@@ -169,8 +172,8 @@ function matches(key: Key, content: Buffer, signature: Buffer): boolean {
 }
 
 /**
- * Checks a received request; throws SignatureError if it cannot be trusted. One matching signature is enough; those of
- * other versions and keys are ignored. Every retry has the same `id`: keep it to recognize repeats.
+ * Checks a received request. Throws SignatureError if it cannot be trusted. One matching signature is enough; those
+ * of other versions and keys are ignored. Every retry has the same `id`: keep it to recognize repeats.
  */
 export function verify(input: VerifyInput): { id: string; timestamp: number } {
   const key = prepareKey('secret' in input ? input.secret : input.publicKey)
@@ -193,8 +196,8 @@ export function verify(input: VerifyInput): { id: string; timestamp: number } {
 }
 
 /**
- * A new key. `v1`: 32 random bytes (`whsec_`). `v1a`: an Ed25519 pair; the sender keeps `secret` (`whsk_`, 64 bytes: seed
- * and public key), receivers get `public_key` (`whpk_`).
+ * Makes a new key. `v1`: 32 random bytes (`whsec_`). `v1a`: an Ed25519 pair; the sender keeps `secret` (`whsk_`, 64
+ * bytes: seed and public key), receivers get `public_key` (`whpk_`).
  */
 export function newSigningSecret(version: Key['version']): { secret: string; public_key: string | null } {
   if (version === 'v1') return { secret: `whsec_${randomBytes(32).toString('base64')}`, public_key: null }

@@ -12,38 +12,41 @@ export type SubscriptionKind = (typeof SUBSCRIPTION_KINDS)[number]
 export const RECIPIENTS_MOST = 50
 export const FOLLOWS_MOST = 100
 
-/** In `notify`: the subscriptions that follow the template of the run. */
+/** The word in `notify` for the subscriptions that follow the template of the run. */
 export const FOLLOWERS = 'followers'
-/** In `notify` of a personal run: the reader whose insight it is, at her own address. */
+/** The word in `notify` of a personal run for its reader, at her own address. */
 export const READER = 'reader'
 
-/** What a subscription follows, as it stands in `follows`. */
+/** Returns the text in `follows` for an object that a subscription follows. */
 export function followed(noun: 'template' | 'schedule' | 'collection' | 'metric', id: string): string {
   return `${noun}:${id}`
 }
 
-/** What the subject of a mail says: the title of the insight, or its first figure with the title. */
+/** The subjects of a mail: the title of the insight, or its first figure with the title. */
 export const SUBJECTS = ['title', 'figure'] as const
-/** What may be attached to a mail. */
+/** The files that may be attached to a mail. */
 export const ATTACHMENTS = ['pdf'] as const
 
-/** The target, which is stored sealed. `link_expires_in`: seconds that the link in a message is valid; null: no link. */
+/**
+ * The target, which is stored sealed. `link_expires_in`: seconds for which the link in a message is valid; null for
+ * no link.
+ */
 export interface Target {
   to: string[]
   url: string | null
   link_expires_in: number | null
   subject: (typeof SUBJECTS)[number]
   attach: (typeof ATTACHMENTS)[number] | null
-  /** Addresses of `to` that get nothing before their owners agree, each with the time since which they wait. */
+  /** The addresses of `to` that get nothing before their owners agree, each with the time since which it waits. */
   unconfirmed?: Record<string, string>
 }
 
-/** The context a target is sealed with (`SecretBox`). */
+/** Returns the context with which a target is sealed (`SecretBox`). */
 export function targetContext(webhook_id: string): string {
   return `webhook:${webhook_id}:target`
 }
 
-/** Why a subscription is disabled that nobody reads any more. */
+/** The reason of a subscription that is disabled because nobody reads it any more. */
 export const LAST_LEFT = 'The last reader unsubscribed.'
 
 /** The context of the token in an address at which a reader agrees, which holds `[workspace_id, webhook_id, recipient]`. */
@@ -91,12 +94,12 @@ export const SubscriptionView = Type.Object(
 )
 export type SubscriptionView = Static<typeof SubscriptionView>
 
-/** The address of a chat without its secret part: anyone who has the whole address can post there. */
+/** Returns the address of a chat without its secret part. Anyone who has the full address can post there. */
 export function hiddenUrl(url: string, fingerprint: string): string {
   return `${new URL(url).origin}/•••• ${fingerprint}`
 }
 
-/** `now`: milliseconds since 1970. */
+/** Returns the subscription as the API answers it. `now`: milliseconds since 1970. */
 export function subscriptionView(
   webhook: Webhook,
   { target, waiting }: { target: Target; waiting: SubscriptionView['waiting'] },
@@ -122,12 +125,12 @@ export function subscriptionView(
 const ADDRESS =
   /^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$/
 
-/** Whether the text is one plain address: no name, no list, no line break that could start another header. */
+/** Tells whether the text is one plain address: no name, no list, no line break that could start another header. */
 export function isMailAddress(text: string): boolean {
   return text.length <= 254 && ADDRESS.test(text)
 }
 
-/** Reads "Name <address>" or an address; null for anything else. */
+/** Reads "Name <address>" or an address. Returns null for any other text. */
 export function parseMailbox(text: string): { name: string; address: string } | null {
   const match = /^(?:"?([^"<>\r\n]*?)"?\s*<([^<>\s]+)>|([^<>\s]+))$/.exec(text.trim())
   const address = match?.[2] ?? match?.[3]

@@ -139,7 +139,7 @@ test('a breaker is shown as people read it', () => {
   assert.deepEqual(shown(0, null), { state: 'closed', failures: 0, until: null })
   assert.deepEqual(shown(4, null).state, 'closed')
   assert.deepEqual(shown(5, later), { state: 'open', failures: 5, until: later })
-  // The receiver has asked for it.
+  // The receiver has asked for this pause.
   assert.deepEqual(shown(1, later), { state: 'open', failures: 1, until: later })
   assert.deepEqual(shown(6, '2026-03-01T12:00:00.000Z'), { state: 'half_open', failures: 6, until: null })
 })

@@ -23,18 +23,18 @@ export type WebhookKind = (typeof WEBHOOK_KINDS)[number]
 
 export const FORMATS = ['standard', 'openlineage'] as const
 export type Format = (typeof FORMATS)[number]
-/** The kinds of what the operations on webhooks find. */
+/** The kinds that the operations on webhooks find. */
 export const PROGRAM_KINDS = ['webhook', 'openlineage'] as const satisfies readonly WebhookKind[]
 
-/** The most webhooks of a workspace: one event may go to all of them, in the transaction that made it true. */
+/** The most webhooks of a workspace. One event may go to all of them, in the transaction of its change. */
 export const WEBHOOKS_MOST = 500
-/** The most subscriptions of a workspace, without those of its readers. */
+/** The most subscriptions of a workspace, not counting those of its readers. */
 export const SUBSCRIPTIONS_MOST = 1000
 
 /** The event types that OpenLineage has a name for. */
 export const LINEAGE_EVENTS: readonly EventType[] = ['job.started', ...ENDING_EVENTS]
 
-/** The name in `webhook_events` of a webhook that is told of every run of a workspace. No presence name is empty. */
+/** The name in `webhook_events` of a webhook that gets every run of a workspace. No presence name is empty. */
 export const EVERY_NAME = ''
 
 /**
@@ -64,9 +64,9 @@ export const RETRY_SCHEDULE: readonly number[] = [5, 300, 1800, 7200, 18_000, 36
 export interface Health {
   /** The time since which every attempt has failed. */
   failing_since: string | null
-  /** Class and detail of the last error. */
+  /** The class and the detail of the last error. */
   failing_reason: string | null
-  /** When `webhook.failing` was sent; once for each period of failure. */
+  /** The time at which `webhook.failing` was sent, once for each period of failure. */
   warned_at: string | null
 }
 
@@ -76,16 +76,16 @@ export interface Webhook extends Health {
   kind: WebhookKind
   /** The sealed target of a subscription (see subscription.ts); null for the kind `webhook`. */
   target: string | null
-  /** For a subscription the part of its target that is no secret. */
+  /** The address. For a subscription it is the part of its target that is not secret. */
   url: string
   headers: SealedHeader[]
   user_id: string
   presence_name: string
-  /** As given. Null means the three types that end a job, `*` all types. */
+  /** The types as they were given. Null means the three types that end a job, `*` all types. */
   events: (EventType | '*')[] | null
   description: string | null
   signature: SignatureVersion
-  /** Newest first. */
+  /** The signing keys, newest first. */
   secrets: SealedSecret[]
   public_key: string | null
   retry_schedule: number[] | null
@@ -93,16 +93,16 @@ export interface Webhook extends Health {
   rate_per_second: number | null
   status: WebhookStatus
   disabled_reason: string | null
-  /** Whether it gets events of jobs that were skipped by their condition. */
+  /** True if it gets events of jobs that were skipped by their condition. */
   tells_skipped: boolean
-  /** Whether it is the own subscription of its user, whom a job tells by `notify: ["me"]`. */
+  /** True if it is the own subscription of its user, whom a job notifies by `notify: ["me"]`. */
   personal: boolean
-  /** The schedules and templates that it follows (see subscription.ts); null: none. */
+  /** The objects that it follows (see subscription.ts); null for none. */
   follows: string[] | null
-  /** The breaker. */
+  /** The number of failed attempts in a row, for the breaker. */
   failures: number
   open_until: string | null
-  /** Until when, and why, its deliveries are held back by the rules of its workspace; null: they are not. */
+  /** The time until which the rules of its workspace hold its deliveries back, and the reason; null if they do not. */
   held_until: string | null
   held_reason: string | null
   created_at: string
@@ -111,7 +111,7 @@ export interface Webhook extends Health {
 
 const BREAKER_STATES = ['closed', 'open', 'half_open'] as const
 
-/** What the answers of a webhook and of a subscription share. */
+/** The fields that the answers of a webhook and of a subscription share. */
 export const ReceiverFields = {
   user_id: Type.String(),
   presence_name: Type.String(),
@@ -174,7 +174,7 @@ export const WebhookView = Type.Object(
 )
 export type WebhookView = Static<typeof WebhookView>
 
-/** The context a header value is sealed with (`SecretBox`): it opens for this webhook and this name only. */
+/** Returns the context with which a header value is sealed (`SecretBox`). It opens for this webhook and this name only. */
 export function headerContext(webhook_id: string, name: string): string {
   return `webhook:${webhook_id}:header:${name.toLowerCase()}`
 }
@@ -185,13 +185,16 @@ export function secretContext(webhook_id: string): string {
 
 export const HEADERS_MOST = 50
 
-/** `sealed` null removes the header of this name, whatever its case. */
+/** A change of one header. `sealed` null removes the header of this name, whatever its case. */
 export interface HeaderChange {
   name: string
   sealed: SealedHeader | null
 }
 
-/** The headers after a change by name. Headers not named stay; a null change removes all. Throws `invalid` if too many. */
+/**
+ * Returns the headers after a change by name. Headers that are not named stay; a null change removes all. Throws
+ * `invalid` if there are too many.
+ */
 export function changedHeaders(
   present: readonly SealedHeader[],
   change: readonly HeaderChange[] | null,
@@ -210,10 +213,13 @@ export function changedHeaders(
   })
 }
 
-/** The most secrets that sign at once: each adds a signature to every request, and receivers limit their headers. */
+/** The most secrets that sign at once. Each adds a signature to every request, and receivers limit their headers. */
 const SECRETS_MOST = 5
 
-/** The secrets after a rotation, newest first. Older ones sign for at most the overlap; 0 removes a leaked one at once. */
+/**
+ * Returns the secrets after a rotation, newest first. Older ones sign for at most the overlap; 0 removes a leaked one
+ * at once.
+ */
 export function rotatedSecrets(
   present: readonly SealedSecret[],
   rotation: { sealed: string; overlap_ms: number },
@@ -229,12 +235,12 @@ export function rotatedSecrets(
   return [{ sealed: rotation.sealed, expires_at: null }, ...older].slice(0, SECRETS_MOST)
 }
 
-/** The value of a public header, the fingerprint of any other. */
+/** Returns the value of a public header, and the fingerprint of any other. */
 export function shownValue(header: SealedHeader): string {
   return header.public_value ?? `•••• ${header.fingerprint}`
 }
 
-/** The values of `ReceiverFields`. `now`: milliseconds since 1970. */
+/** Returns the values of `ReceiverFields`. `now`: milliseconds since 1970. */
 export function receiverView(webhook: Webhook, now: number): Pick<WebhookView, keyof typeof ReceiverFields> {
   return {
     user_id: webhook.user_id,
@@ -255,7 +261,7 @@ export function receiverView(webhook: Webhook, now: number): Pick<WebhookView, k
   }
 }
 
-/** `now`: milliseconds since 1970. */
+/** Returns the webhook as the API answers it. `now`: milliseconds since 1970. */
 export function webhookView(webhook: Webhook, now: number): WebhookView {
   return {
     webhook_id: webhook.webhook_id,
@@ -277,8 +283,8 @@ function isEventType(name: string): name is EventType {
 }
 
 /**
- * The event types that a webhook gets. If its `presence_name` is the name of an event type it gets only that type, and only
- * if `events` does not exclude it.
+ * Returns the event types that a webhook gets. If its `presence_name` is the name of an event type, it gets only that
+ * type, and only if `events` does not exclude it.
  */
 export function subscribedEvents(webhook: Pick<Webhook, 'presence_name' | 'events'>): EventType[] {
   const named =
@@ -290,30 +296,32 @@ export function subscribedEvents(webhook: Pick<Webhook, 'presence_name' | 'event
   return webhook.events === null ? [...ENDING_EVENTS] : [...named]
 }
 
-/** Who is told of a job's events. */
+/** The audience of a job's events. */
 export interface Audience {
   presence_name: string | null
-  /** The ids of subscriptions; null: of none. */
+  /** The ids of subscriptions; null for none. */
   notify: readonly string[] | null
   skipped: string | null
-  /** Whether the job is one reader's. Subscriptions with its presence name are then not told. */
+  /** True if the job belongs to one reader. Subscriptions with its presence name are then not notified. */
   personal?: boolean
 }
 
-/** Whether it sends mail. */
+/** Tells whether the webhook sends mail. */
 export function sendsMail(webhook: Pick<Webhook, 'kind'> | null): webhook is Webhook {
   return webhook?.kind === 'email' || webhook?.kind === 'reader'
 }
 
-/** Whether it is a subscription: its events are told to people. */
+/** Tells whether the webhook is a subscription, whose events go to people. */
 export function tellsPeople({ kind }: Pick<Webhook, 'kind'>): boolean {
   return kind !== 'webhook' && kind !== 'openlineage'
 }
 
 /**
- * Whether a webhook or a subscription gets an event. A job with a `presence_name` notifies those with the same name; a job
- * without one notifies all webhooks of its workspace and no subscription. `notify` adds the subscriptions that it names. Lineage is told of every run. A job skipped by its
- * condition notifies those with `tells_skipped`. A personal one tells no people but those in `notify`. `job` is null for an event of no job, which notifies all.
+ * Tells whether a webhook or a subscription gets an event. A job with a `presence_name` notifies those with the same
+ * name; a job without one notifies all webhooks of its workspace and no subscription. `notify` adds the subscriptions
+ * that it names. Webhooks for lineage get every run. A job skipped by its condition notifies those with
+ * `tells_skipped`. A personal job notifies no people but those in `notify`. `job` is null for an event of no job,
+ * which notifies all.
  */
 export function notifies(
   webhook: Pick<Webhook, 'webhook_id' | 'kind' | 'presence_name' | 'events' | 'status' | 'tells_skipped'>,
@@ -364,12 +372,12 @@ export function failsForTooLong(webhook: Pick<Webhook, 'failing_since'>, now: nu
   return failsFor(FAILING_DAYS_MAX, webhook, now)
 }
 
-/** Whether `webhook.failing` must be sent now. */
+/** Tells whether `webhook.failing` must be sent now. */
 export function isWarningDue(webhook: Pick<Webhook, 'failing_since' | 'warned_at'>, now: number): boolean {
   return webhook.warned_at === null && failsFor(FAILING_DAYS_TO_WARN, webhook, now)
 }
 
-/** The data of the event `webhook.failing`. The webhook must be failing. */
+/** Returns the data of the event `webhook.failing`. The webhook must be failing. */
 export function failingData(
   { webhook_id, url, failing_since, failing_reason }: Pick<Webhook, 'webhook_id' | 'url'> & Health,
   delivery: TriedDelivery,
@@ -386,9 +394,9 @@ export function failingData(
 }
 
 /**
- * The circuit breaker of a webhook. It is closed while `failures` (failed attempts in a row, of any delivery) is below 5.
- * Then it is open until `open_until`. After that one probe at a time is sent: success closes the breaker, failure opens it
- * for twice as long. A receiver's Retry-After moves `open_until`, too.
+ * The circuit breaker of a webhook. It is closed while `failures` (failed attempts in a row, of any delivery) is
+ * below 5. Then it is open until `open_until`. After that one probe at a time is sent: a success closes the breaker,
+ * a failure opens it for twice as long. A receiver's Retry-After moves `open_until` too.
  */
 export interface Breaker {
   failures: number
@@ -411,8 +419,9 @@ export function isOpen(breaker: Breaker): boolean {
 }
 
 /**
- * The breaker after an attempt. `holdMs` is the pause that the receiver asked for. An attempt that started before the
- * breaker opened is no probe: its failure can only lengthen the pause, and its success does not end a requested pause.
+ * Returns the breaker after an attempt. `holdMs`: the pause that the receiver asked for. An attempt that started
+ * before the breaker opened is not a probe: its failure can only lengthen the pause, and its success does not end a
+ * requested pause.
  */
 export function breakerAfter(breaker: Breaker, delivered: boolean, now: number, holdMs = 0): Breaker {
   const until = breaker.open_until === null ? 0 : Date.parse(breaker.open_until)

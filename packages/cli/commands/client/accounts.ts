@@ -1,4 +1,4 @@
-/** assay token, user: who may do what. */
+/** assay token, assay user: manage the users of a workspace and their tokens. */
 import type { Client } from '@assay/client'
 import { hasLapsed, SCOPES, type Scope, type User } from '@assay/model/token'
 import { allPages, clientCommand, eachCommand, listCommand, showCommand } from '../../client-command.ts'
@@ -19,7 +19,10 @@ function expiry(call: Call): string | undefined {
   return duration === undefined ? undefined : new Date(Date.now() + duration).toISOString()
 }
 
-/** `lapsed` means that the scopes come from a sign-in provider at which the user has not signed in for too long. */
+/**
+ * Returns the state of a user. `lapsed` means that the scopes come from a sign-in provider at which the user has not
+ * signed in for too long.
+ */
 function stateOf(user: User): string {
   if (user.disabled) return 'disabled'
   return hasLapsed(user, Date.now()) ? 'lapsed' : 'enabled'

@@ -1,4 +1,4 @@
-/** assay audit: who did what. */
+/** assay audit: shows who did what. */
 import { ACTIONS } from '@assay/model/audit'
 import { pageCommand } from '../../client-command.ts'
 import { choiceOption, LIMIT, limitOption, text, WORKSPACE } from '../../options.ts'

@@ -1,4 +1,7 @@
-/** assay connection: where queries of templates read. Secrets come from standard input, a variable or a file. */
+/**
+ * assay connection: manages the databases, servers and buckets that templates read. Secrets are read from standard
+ * input, a variable or a file.
+ */
 import type { ConnectionTest } from '@assay/client'
 import { CONNECTION_KINDS, KINDS } from '@assay/model/connection-kinds'
 import { allPages, clientCommand, eachCommand, listCommand } from '../../client-command.ts'

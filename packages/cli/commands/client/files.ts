@@ -1,4 +1,4 @@
-/** assay files ...: the workspace's uploads, which templates name as uploads/PATH. */
+/** assay files ...: manages the workspace's uploads, which templates name as uploads/PATH. */
 import { openAsBlob } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import path from 'node:path'
@@ -12,7 +12,7 @@ import { out, printJson } from '../../print.ts'
 
 async function localFile(file: string): Promise<Blob> {
   try {
-    // openAsBlob gives no useful error for a missing file and none for a folder.
+    // The file is checked first, because openAsBlob gives no useful error for a missing file and none for a folder.
     if ((await stat(file)).isDirectory()) throw new Error('it is a folder')
     return await openAsBlob(file)
   } catch (error) {
@@ -22,13 +22,13 @@ async function localFile(file: string): Promise<Blob> {
   }
 }
 
-/** The refusal with the name of the file. */
+/** Returns the refusal with the name of the file. */
 function about(file: string, error: unknown): unknown {
   if (!(error instanceof ClientError)) return error
   return new ClientError(`${file}: ${error.message}`, error.status, error.code, error.problem, error)
 }
 
-/** The path of an upload, given with or without "uploads/". */
+/** Returns the path of an upload, given with or without "uploads/". */
 const pathOf = (given: string): string => given.replace(/^uploads\//, '')
 
 export const FILES = [

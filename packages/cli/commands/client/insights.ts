@@ -1,4 +1,7 @@
-/** assay insights, assay collections and assay links: what the jobs found, what belongs together, and the page of an insight for readers without a token. */
+/**
+ * assay insights, assay collections and assay links: list what the jobs found, group it, and open it to readers
+ * without a token.
+ */
 import { GRADES } from '@assay/model/insight'
 import type { Link } from '@assay/model/link'
 import {

@@ -1,4 +1,4 @@
-/** assay jobs ...: the reference workflow from the shell. */
+/** assay jobs ...: runs templates by the service, from creation to insight. */
 import type { Client, JobView } from '@assay/client'
 import { CHART_FORMS } from '@assay/model/insight'
 import { JOB_STATUSES } from '@assay/model/job'
@@ -19,7 +19,7 @@ import {
 import { out, printJson, progressLine, say } from '../../print.ts'
 import { deliver, FORM_OPTIONS, FORMS, requirePlace } from '../insight-forms.ts'
 
-/** Options of commands that create jobs. */
+/** The options of commands that create jobs. */
 export const JOB_OPTIONS = {
   var: texts('NAME=VALUE', 'A template variable; repeat it for more'),
   presence: text('NAME', 'Notify only the webhooks and the subscriptions of this presence_name'),
@@ -31,7 +31,7 @@ export const JOB_OPTIONS = {
   metadata: texts('NAME=VALUE', 'Returned in status and events'),
 }
 
-/** An option of commands that make one job. */
+/** The option of commands that make one job. */
 const FULL = flag('Read all days of metrics again, also those that are kept')
 const READER = text('ID', 'The reader for whom a personal template is run (default: the own user)')
 
@@ -109,7 +109,7 @@ function warnUnserved(served: boolean): void {
   if (!served) say('No service runs on this home: the job waits until one is started with "assay serve".')
 }
 
-/** A UUID is a job to run; anything else is a template to make one from. */
+/** The form of an id. A UUID names a job to run; any other text names a template from which a job is made. */
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 const RUN = clientCommand(

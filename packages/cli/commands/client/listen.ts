@@ -10,7 +10,7 @@ import { type Received, startReceiver } from '../../receiver.ts'
 
 const SHOWN_HEADERS = /^(webhook-|user-agent$|content-type$|x-|authorization$)/
 
-/** JSON as a value; anything else as text. */
+/** Returns a JSON body as a value, and any other body as text. */
 function bodyOf({ body }: Received): unknown {
   const raw = body.toString('utf8')
   try {
@@ -25,7 +25,7 @@ function verdict({ verified, fault }: Received): string {
   return verified ? 'signature verified' : `SIGNATURE WRONG: ${fault}`
 }
 
-/** A request as people read it. */
+/** Describes a request for people. */
 function describeRequest(received: Received): string {
   const headers = Object.entries(received.headers)
     .filter(([name]) => SHOWN_HEADERS.test(name))
@@ -42,7 +42,7 @@ function jsonLine(received: Received): string {
 
 const OWN_HEADERS = ['host', 'connection', 'content-length', 'transfer-encoding']
 
-/** Forwards the request with its own headers and bytes, so that the next receiver can verify it, too. */
+/** Forwards the request with its own headers and bytes, so that the next receiver can verify it too. */
 async function forward(url: string, { headers, body }: Received): Promise<number> {
   const passed = Object.entries(headers).filter(([name]) => !OWN_HEADERS.includes(name))
   try {
@@ -61,7 +61,7 @@ interface Registration {
   remove(): Promise<void>
 }
 
-/** Seconds between tries with --fail. With the usual schedule the third try would come after minutes. */
+/** Seconds between tries with --fail. With the usual schedule the third try would follow after minutes. */
 const SOON = [1, 2, 5, 10, 30, 60]
 
 /** Registers a webhook for as long as the command listens. */

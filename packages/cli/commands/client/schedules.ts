@@ -1,4 +1,4 @@
-/** assay schedules ...: templates run by cron expressions. */
+/** assay schedules ...: manages schedules, which run templates by cron expressions. */
 import type { ScheduleInput, ScheduleView } from '@assay/client'
 import { MISSED, OVERLAPS } from '@assay/model/schedule'
 import { allPages, eachCommand, listCommand, showCommand } from '../../client-command.ts'

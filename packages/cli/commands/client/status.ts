@@ -1,4 +1,7 @@
-/** assay status: the nodes and their leases, the walls of this machine, the backlog and its age, and failing webhooks. */
+/**
+ * assay status: shows the nodes and their leases, the walls of this machine, the backlog and its age, and failing
+ * webhooks.
+ */
 import type { NodeView, QueueView, RepositoryView as Repository } from '@assay/client'
 import { wallsHere } from '@assay/engine/run/jail'
 import { JOB_STATUSES, type JobStatus } from '@assay/model/job'
@@ -18,7 +21,7 @@ const UNITS: [string, number][] = [
   ['s', 1],
 ]
 
-/** Returns the time since then in the largest unit that fits: "3 min". */
+/** Returns the time that has passed since `at`, in the largest unit that fits: "3 min". */
 function age(at: string | null): string {
   if (at === null) return ''
   const seconds = Math.max(0, Math.round((Date.now() - Date.parse(at)) / 1000))
@@ -34,7 +37,7 @@ function nodeRow(node: NodeView): string[] {
   return [node.name, node.roles.join(','), node.version, node.started_at, left > 0 ? `${left} s` : 'run out']
 }
 
-/** The backlog of all workspaces together. */
+/** Returns the backlog of all workspaces together. */
 function backlog({ jobs }: QueueView): { state: JobStatus; count: number; oldest_at: string | null }[] {
   return UNFINISHED.map((state) => {
     const rows = jobs.filter(({ job_status }) => job_status === state)

@@ -1,4 +1,4 @@
-/** assay subscriptions: sends events to people, by mail or in a chat. */
+/** assay subscriptions: manages subscriptions, which send events to people by mail or chat. */
 import type { SubscriptionView } from '@assay/client'
 import { SUBJECTS, SUBSCRIPTION_KINDS } from '@assay/model/subscription'
 import { allPages, listCommand, showCommand } from '../../client-command.ts'
@@ -29,7 +29,7 @@ const OPTIONS = {
   personal: flag('It is your own: --notify me of jobs and schedules tells it'),
 }
 
-/** Reads the target. The address of a chat is a secret, so it is no operand. */
+/** Reads the target. The address of a chat is a secret, so it is read like one and not as an operand. */
 async function targetOf(call: Call) {
   const [word, ...to] = call.operands
   const kind = SUBSCRIPTION_KINDS.find((one) => one === word)

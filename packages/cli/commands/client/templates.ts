@@ -1,4 +1,4 @@
-/** assay templates ...: what there is to run, and the workspace's own. */
+/** assay templates ...: lists the templates that can run, and manages the workspace's own. */
 import path from 'node:path'
 import type { TemplateView } from '@assay/client'
 import { eachCommand, listCommand, showCommand } from '../../client-command.ts'

@@ -1,4 +1,4 @@
-/** assay webhooks ...: register, look, repair. `listen` and `trigger` have files of their own. */
+/** assay webhooks ...: registers, shows and repairs webhooks. `listen` and `trigger` have files of their own. */
 import type { Client, WebhookStats, WebhookView } from '@assay/client'
 import { systemClock } from '@assay/model/clock'
 import { EVENT_TYPES } from '@assay/model/event'
@@ -36,7 +36,7 @@ function retriesOf(call: Call): number[] | undefined {
 
 type Health = Pick<WebhookView, 'status' | 'disabled_reason' | 'held_reason' | 'failing_reason'>
 
-/** The status, with its reason if there is one. */
+/** Returns the status, with its reason if there is one. */
 export function statusOf({ status, disabled_reason, held_reason, failing_reason }: Health): string {
   if (status === 'disabled') return disabled_reason === null ? status : `disabled: ${disabled_reason}`
   if (held_reason !== null) return `held back: ${held_reason}`

@@ -1,4 +1,4 @@
-/** assay workspace ...: the workspaces and their caps. */
+/** assay workspace ...: manages the workspaces and their caps. */
 import path from 'node:path'
 import { parseSize } from '@assay/service/config/config'
 import { allPages, clientCommand, eachCommand, listCommand, showCommand } from '../../client-command.ts'
@@ -33,7 +33,7 @@ const OPTIONS = {
   'max-files-bytes': text('SIZE', 'Of all uploads together; "default": ASSAY_FILES_QUOTA'),
 }
 
-/** Reads a cap: null for the default of the settings, undefined if it is not given. */
+/** Reads a cap. Null stands for the default of the settings, undefined for an option that is not given. */
 function capOf(
   call: Call,
   cap: Cap,
@@ -53,7 +53,7 @@ function capOf(
   throw new UsageError(`--${option} takes ${what} or "default", not ${JSON.stringify(given)}.`)
 }
 
-/** The changes that the options name. */
+/** Returns the changes that the options name. */
 function patchOf(call: Call) {
   const folder = call.text('folder')
   const counts = COUNTS.map((cap) => [

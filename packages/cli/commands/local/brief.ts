@@ -1,4 +1,4 @@
-/** assay brief: the shipped review of metrics, over the metrics of this folder, without a service. */
+/** assay brief: runs the shipped review of metrics over the metrics of this folder, without a service. */
 import path from 'node:path'
 import { resolveConfig } from '@assay/service/config/config'
 import type { Command } from '../../command.ts'

@@ -15,7 +15,7 @@ import { faultLine } from './check.ts'
 import { type JunitSuite, junit } from './junit.ts'
 import { readText } from './text-file.ts'
 
-/** The test files that the operands name: files, templates beside which they lie, and folders. */
+/** Returns the test files that the operands name: test files, templates that have tests beside them, and folders. */
 async function testFiles(operands: readonly string[], config: Config): Promise<string[]> {
   const { isTestFile, testFileOf } = await import('@assay/engine/testing/definition')
   const given =
@@ -36,14 +36,14 @@ async function testFiles(operands: readonly string[], config: Config): Promise<s
 }
 
 interface Suite {
-  /** The folder for small tables. */
+  /** The folder for the small tables of tests. */
   tables: string
   pool: Pool
   config: Config
   call: Call
 }
 
-/** Runs the suite of one file. Faults of the file become one failed case. */
+/** Runs the suite of one file. The faults of the file become one failed case. */
 async function runFile(file: string, { pool, config, call, tables }: Suite): Promise<JunitSuite> {
   const { localConnections, localRoots, readTemplate } = await import('../../local-template.ts')
   const { nameFaults, readTests, templateFileOf } = await import('@assay/engine/testing/definition')
@@ -62,7 +62,7 @@ async function runFile(file: string, { pool, config, call, tables }: Suite): Pro
   if (errors.length > 0 || !parsed.template) return broken(errors, template)
   const unknown = nameFaults(tests, parsed.template)
   if (unknown.length > 0) return broken(unknown)
-  // A test may come from a stranger, so it reads and writes only beside itself.
+  // A test may come from a stranger, so it reads and writes only below its own folder.
   const beside = (name: string): string => {
     const found = path.resolve(folder, name)
     const real = existsSync(found) ? realpathSync(found) : found

@@ -1,4 +1,4 @@
-/** assay check: the faults of templates, without running them. */
+/** assay check: prints the faults of templates without running them. */
 
 import type { Fault, TemplateSource } from '@assay/model/template'
 import { resolveConfig } from '@assay/service/config/config'
@@ -7,7 +7,7 @@ import { EXIT } from '../../exit.ts'
 import { JSON_OPTION } from '../../options.ts'
 import { out, printJson, say } from '../../print.ts'
 
-/** "report.md:12:3: error: There is no column x. It has a, b." */
+/** Returns a line such as "report.md:12:3: error: There is no column x. It has a, b." */
 export function faultLine(file: string, { line, column, severity, message, remedy, partial }: Fault): string {
   const where = partial === null ? file : `${file} (partial ${partial})`
   return `${where}:${line}:${column}: ${severity}: ${message} ${remedy}`.trimEnd()
@@ -21,7 +21,7 @@ async function needsOf(
   return view ? { personal: view.personal, reader_attributes: view.reader_attributes } : {}
 }
 
-/** "report.md: personal: each run needs a reader, such as --reader region=VALUE." */
+/** Returns a line such as "report.md: personal: each run needs a reader, such as --reader region=VALUE." */
 function personalLine(file: string, attributes: readonly string[]): string {
   const options = (attributes.length > 0 ? attributes : ['id']).map((name) => `--reader ${name}=VALUE`)
   return `${file}: personal: each run needs a reader, such as ${options.join(' ')}.`

@@ -1,4 +1,4 @@
-/** assay draft: metrics and a template for a table, by what its columns are. */
+/** assay draft: writes metrics and a template for a table, decided by its columns. */
 import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -15,10 +15,10 @@ import { EXIT, ExitError, UsageError } from '../../exit.ts'
 import { flag, JSON_OPTION, text } from '../../options.ts'
 import { out, printJson, say } from '../../print.ts'
 
-/** Milliseconds for one answer of a language model. */
+/** The time in milliseconds for one answer of a language model. */
 const ANSWER_MS = 60_000
 
-/** The name of a table below the data folder; a table elsewhere is read from its own folder. */
+/** Returns the name of a table below the data folder. A table elsewhere is read from its own folder. */
 export function tableOf(file: string, config: Config): { name: string; data: string | null } {
   if (file.startsWith('sample/')) return { name: file, data: config.data }
   if (!existsSync(file)) throw new ExitError(EXIT.notFound, `There is no file ${file}.`)
@@ -32,7 +32,7 @@ interface Wanted {
   data: string | null
 }
 
-/** A file, or `CONNECTION.TABLE` where there is no such file. */
+/** Returns what to draft from: a file, or `CONNECTION.TABLE` if there is no such file. */
 async function wantedOf(call: Call, config: Config): Promise<Wanted> {
   const { connectedTable, fileToDraft, readKeys, tableToDraft } = await import('@assay/engine/drafting/draft')
   const [operand] = call.operands as [string]
@@ -86,7 +86,7 @@ async function localFaults(source: string, { pool, roots, started_at, signal }: 
   return [result.status === 'failed' ? result.error.detail : 'The run ended without a result.']
 }
 
-/** The template that a language model writes, or why the draft by rules stands. */
+/** Returns the template that a language model writes, or the reason why the draft by rules stands. */
 async function asked(
   call: Call,
   config: Config,

@@ -1,4 +1,4 @@
-/** assay explain: what a run of a template would do where, without running it. */
+/** assay explain: shows which statements of a template run where, without running it. */
 
 import { systemClock } from '@assay/model/clock'
 import type { Explained, ExplainedBlock, ExplainedSource } from '@assay/model/explained'
@@ -11,7 +11,7 @@ import { fileOf, load, variablesOf } from './run-here.ts'
 
 const indented = (text: string): string => text.replaceAll(/^/gm, '    ')
 
-/** "1,204 rows, about 48 kB". */
+/** Words an amount such as "1,204 rows, about 48 kB". */
 function amount({ rows, bytes }: { rows: number; bytes: number }, about = ''): string {
   const [size, unit] =
     bytes < 10_000 ? [bytes, 'bytes'] : bytes < 1e7 ? [bytes / 1e3, 'kB'] : [bytes / 1e6, 'MB']

@@ -1,21 +1,24 @@
-/** The results of tests as JUnit XML, which the services that build and test read. */
+/** Writes the results of tests as JUnit XML, which services for builds and tests read. */
 import { escapeHtml } from '@assay/engine/pages/html'
 import { visible } from '@assay/engine/printing/escape'
 
 export interface JunitCase {
   name: string
-  /** The failures, one sentence each; empty if the case passed. */
+  /** The failures, one sentence each. Empty if the case passed. */
   failures: readonly string[]
   elapsed_ms: number
 }
 
 export interface JunitSuite {
-  /** The file. */
+  /** The name of the file. */
   name: string
   cases: readonly JunitCase[]
 }
 
-/** XML 1.0 has no control characters but tab and line ends, and makes a blank of a line end in an attribute. */
+/**
+ * Escapes an attribute. XML 1.0 has no control characters but tab and line ends, and turns a line end in an attribute
+ * into a blank.
+ */
 const attribute = (text: string): string =>
   escapeHtml(visible(text)).replaceAll('\r', '').replaceAll('\n', '&#10;')
 

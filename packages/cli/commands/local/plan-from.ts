@@ -13,23 +13,23 @@ import { choiceOption } from '../../options.ts'
 import { tableOf } from './draft.ts'
 
 export interface Seen {
-  /** The file or the metric, as it was named. */
+  /** The name of the file or the metric, as it was given. */
   from: string
-  /** The measure and the unit, as they were named. */
+  /** The names of the measure and the unit, as they were given. */
   measure: string
   unit: string
-  /** Units that have a value; `left` have none. */
+  /** The number of units with a value; `left` have none. */
   units: number
   left: number
   /** The mean over units, or the value of a ratio. */
   value: number
   /** The standard deviation of a unit; for a ratio that of its linear part (delta method). */
   sd: number
-  /** Whether every unit is 0 or 1: the value is a share. */
+  /** True if every unit is 0 or 1, so that the value is a share. */
   rate: boolean
-  /** Days from the first to the last first row of a unit; null where no days are known. */
+  /** The days from the earliest to the latest first row of a unit; null if no days are known. */
   days: number | null
-  /** The covariate that took its part of the spread away. */
+  /** The covariate that reduced the spread; absent if there is none. */
   covariate?: string
   /** Caveats for readers of the plan. */
   caveats: string[]
@@ -61,7 +61,7 @@ interface Read {
 
 /** The options of the method, and its data. */
 interface Asked {
-  /** The fences and front matter before it. */
+  /** The front matter and the fences before the method. */
   head: string
   options: Record<string, string | number>
   partials: Record<string, string>
@@ -100,7 +100,7 @@ async function seenInTable(from: string, read: Read): Promise<Seen> {
   }
 }
 
-/** The quantile above which units count with its value. */
+/** Returns the quantile above which the value of a unit counts as that quantile. */
 function winsorised(call: Call): { winsorise?: number } {
   const given = call.text('winsorise')
   if (given === undefined) return {}
@@ -128,7 +128,7 @@ const DEMANDS = {
   covariate: { doc: 'the same measure before', types: NUMBERS, words: 'a number' },
 } as const
 
-/** The columns that the options name. All faults are reported together. */
+/** Returns the columns that the options name. All faults are reported together. */
 async function columnsIn(from: string, head: string, { call, config, pool }: Read) {
   const { localRoots } = await import('../../local-template.ts')
   const { suggestAmong } = await import('@assay/engine/values/near')
@@ -262,7 +262,7 @@ function readPlan(outcome: Outcome): Omit<Seen, 'from' | 'measure' | 'unit'> {
   if (failed) throw new ExitError(EXIT.failed, `No plan: ${failed.says}`)
   const { n, level, sd, rate, traffic, without } = outcome as unknown as Past
   if (level === null || sd === null) throw new ExitError(EXIT.failed, `No plan: ${outcome.headline}`)
-  // The units without a value are counted beside the level.
+  // The units without a value are printed beside the level, so their caveat is left out.
   const caveats = outcome.caveats.filter(({ code }) => code !== 'rows_left_out').map(({ says }) => says)
   return { units: n, left: without, value: level, sd, rate, days: traffic.days, caveats }
 }

@@ -1,4 +1,4 @@
-/** assay plan: how many units an experiment needs, and how many days at the traffic that there is. */
+/** assay plan: computes how many units an experiment needs, and how many days at the present traffic. */
 import type { Call, Command } from '../../command.ts'
 import { EXIT, UsageError } from '../../exit.ts'
 import { numberOption, text } from '../../options.ts'
@@ -30,7 +30,7 @@ interface Rules {
   shares: number[] | undefined
 }
 
-/** "80%,20%": the share of each group, the control first. */
+/** Parses "80%,20%": the share of each group, the control first. */
 function sharesOf(call: Call): number[] | undefined {
   const given = call.text('shares')
   if (given === undefined) return undefined
@@ -101,7 +101,7 @@ interface Level {
   perDay: number | null
 }
 
-/** Options that say how `--from` is read. */
+/** The options that say how `--from` is read. */
 const READING = ['unit', 'value', 'time', 'aggregate', 'covariate', 'winsorise', 'source'] as const
 
 function givenLevel(call: Call): Level {
@@ -118,7 +118,7 @@ function givenLevel(call: Call): Level {
   return { rate: rate !== null, value: rate, sd, perDay: null }
 }
 
-/** The same as options of the method `plan`. */
+/** Returns the difference and the rules as options of the method `plan`. */
 function optionsOf(
   { arms, alpha, power, looks, tuned, shares }: Rules,
   { effect, lift, margin }: Difference,
@@ -149,9 +149,9 @@ async function levelOf(call: Call, asked: Asked): Promise<Level> {
   tell(seen, daily)
   if (daily === null && given === null)
     say('Days are not known: name the column of the day with --time, or give --per-day.')
-  // With --per-day the days do not come from the table.
+  // With --per-day the days are not those of the table, so its caveats are left out.
   if (given === null) for (const caveat of seen.caveats) say(caveat)
-  // The formula for rates knows no covariate.
+  // The formula for rates knows no covariate, so a rate with one counts as a mean.
   const rate = seen.rate && call.text('covariate') === undefined
   return { rate, value: seen.value, sd: seen.sd, perDay: given ?? daily }
 }
@@ -159,7 +159,7 @@ async function levelOf(call: Call, asked: Asked): Promise<Level> {
 const figure = (value: number): string => value.toLocaleString('en-US', { maximumSignificantDigits: 4 })
 const whole = (value: number): string => Math.round(value).toLocaleString('en-US')
 
-/** "orders.csv: converted is 12.3 % over 41,188 units (user), in 20 days 2,059 a day." */
+/** Prints a line such as "orders.csv: converted is 12.3 % over 41,188 units (user), in 20 days 2,059 a day." */
 function tell(seen: Seen, daily: number | null): void {
   const { from, measure, unit, units, value, sd, rate, days, left, covariate } = seen
   const beside = covariate === undefined ? '' : ` after ${covariate} has taken its part`

@@ -29,7 +29,10 @@ export async function cataloguedFile(template_id: string, config: Config): Promi
   )
 }
 
-/** A file, or the id of a template in ASSAY_TEMPLATES or among the shipped ones. Throws ExitError. */
+/**
+ * Returns a file that is given by its path, or by the id of a template in ASSAY_TEMPLATES or among the shipped ones.
+ * Throws ExitError.
+ */
 export async function fileOf(given: string, config: Config): Promise<string> {
   if (existsSync(given)) return given
   const file = await cataloguedFile(given, config)

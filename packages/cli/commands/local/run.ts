@@ -1,6 +1,6 @@
 /**
- * assay run: a template on this machine, without a service, in the same sandbox: progress on stderr, the insight on
- * stdout.
+ * assay run: runs a template on this machine without a service, in the same sandbox. The progress goes to stderr, the
+ * insight to stdout.
  */
 import { spawn } from 'node:child_process'
 import { existsSync, watch } from 'node:fs'
@@ -28,7 +28,7 @@ async function analyse(found: Found, call: Call, config: Config, pool: Pool): Pr
   return findings
 }
 
-/** The tables as a workbook, or one as CSV. */
+/** Returns the tables as a workbook, or one of them as CSV. */
 async function tablesOf(findings: Findings, form: 'xlsx' | 'csv', table: string | undefined) {
   const { tablesFile } = await import('@assay/engine/export/tables')
   const head = { ...findings, insight_id: '', created_at: findings.lineage.started_at }
@@ -106,7 +106,7 @@ function nextChange(folder: string, signal: AbortSignal): Promise<void> {
   })
 }
 
-/** In watch mode the page loads itself again. */
+/** The tag by which the page reloads itself in watch mode. */
 const REFRESH = '<meta http-equiv="refresh" content="2">'
 
 export const RUN: Command = {

@@ -1,4 +1,4 @@
-/** assay schema: the JSON Schemas for editors. */
+/** assay schema: prints the JSON Schemas for editors. */
 import type { Command } from '../../command.ts'
 import { EXIT, UsageError } from '../../exit.ts'
 import { out } from '../../print.ts'

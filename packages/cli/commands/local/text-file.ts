@@ -1,11 +1,11 @@
 /**
- * A file of the user's, as text. It is separate from local-template.ts, which loads the parser, because light commands
- * read files, too.
+ * Reads a file of the user as text. It is separate from local-template.ts, which loads the parser, because light
+ * commands read files too.
  */
 import { readFile } from 'node:fs/promises'
 import { EXIT, ExitError } from '../../exit.ts'
 
-/** Throws ExitError where the file cannot be read. */
+/** Returns the text. Throws ExitError if the file cannot be read. */
 export async function readText(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8')

@@ -1,4 +1,4 @@
-/** assay metrics import: metrics of dbt as files of Assay, and a list of what could not be taken over. */
+/** assay metrics import: writes metrics of dbt as files of Assay, and a list of those that could not be imported. */
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -12,7 +12,7 @@ import { readText } from '../local/text-file.ts'
 /** The file that lists what is not imported, in the folder of the metrics. */
 const LIST = 'not-imported.txt'
 
-/** The YAML files of a folder and its subfolders, without what dbt itself writes. */
+/** Returns the YAML files of a folder and its subfolders, without those that dbt itself writes. */
 async function filesIn(operand: string): Promise<string[]> {
   const found = await stat(operand).catch(() => null)
   if (!found?.isDirectory()) return [operand]

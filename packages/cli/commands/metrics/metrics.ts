@@ -1,4 +1,4 @@
-/** assay metrics ...: the metrics that templates read by name, and the workspace's own. */
+/** assay metrics ...: lists the metrics that templates read by name, and manages the workspace's own. */
 import path from 'node:path'
 import type { MetricView } from '@assay/client'
 import { eachCommand, pageCommand, showCommand } from '../../client-command.ts'

@@ -1,4 +1,4 @@
-/** assay readers: the persons for whom personal insights are made. */
+/** assay readers: manages the persons for whom personal insights are made. */
 import { ClientError, type ReaderView } from '@assay/client'
 import {
   faultText,

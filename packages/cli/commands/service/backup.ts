@@ -1,4 +1,4 @@
-/** assay backup: the store and the uploads as one file, while the service goes on. */
+/** assay backup: copies the store and the uploads into one file, while the service runs. */
 import { readFile } from 'node:fs/promises'
 import { type Config, ConfigError, resolveConfig } from '@assay/service/config/config'
 import type { Call, Command } from '../../command.ts'

@@ -1,4 +1,4 @@
-/** assay config: every setting, its value and where it came from; secrets hidden. */
+/** assay config: prints every setting, its value and its origin. Secrets are hidden. */
 import { describeConfig, flagOf, resolveConfig } from '@assay/service/config/config'
 import type { Command } from '../../command.ts'
 import { EXIT } from '../../exit.ts'

@@ -1,4 +1,4 @@
-/** assay demo: the reference workflow over HTTP, on 3 million flights, with a webhook. Prints what a reader gets. */
+/** assay demo: runs templates over HTTP, on 3 million flights, with a webhook, and prints what a reader gets. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -21,7 +21,7 @@ function step(number: number, text: string): void {
 
 interface Hook {
   receiver: Receiver
-  /** The first request that arrives. */
+  /** Resolves with the first request that arrives. */
   first: Promise<Received>
   know(secret: string): void
 }
@@ -45,10 +45,10 @@ async function startHook(): Promise<Hook> {
   }
 }
 
-/** The most doubts that are shown. The page of the report has all. */
+/** The most doubts that are shown. The page of the report shows all. */
 const DOUBTS_SHOWN = 2
 
-/** The parts of an insight that a reader sees unfolded: no chart, no table, no evidence, no SQL. */
+/** Returns the parts of an insight that a reader sees unfolded: no chart, no table, no evidence, no SQL. */
 function forReaders(markdown: string): string {
   const [text] = markdown.split(/^## (?:Evidence|How this was computed|What next)$/mu)
   const [found, doubts = ''] = text!.split(/^## What to doubt$/mu)
@@ -85,7 +85,7 @@ async function runJob(
   return { insight_id, markdown: await client.jobs.markdown(insight_id, 'none') }
 }
 
-/** Keeps the service until Ctrl-C, with links to the pages of the reports and the way into the console. */
+/** Keeps the service until Ctrl-C, and prints links to the pages of the reports and the address of the console. */
 async function stay(
   { client, token }: { client: Client; token: string },
   reports: Report[],
@@ -100,7 +100,7 @@ async function stay(
   await aborted(signal)
 }
 
-/** Resolves to the reports and whether the webhook arrived with its signature. */
+/** Runs the workflow. Resolves with the reports, and with whether the webhook arrived with its signature. */
 async function workflow(
   client: Client,
   hook: Hook,

@@ -1,6 +1,6 @@
 /**
  * assay mcp: the MCP server over standard input and output, for agents that start their tools themselves. It uses the
- * service that other commands use. If none runs, it is one itself until its input ends.
+ * service that other commands use. If none runs, it starts one itself until its input ends.
  */
 
 import type { Command } from '../../command.ts'

@@ -1,4 +1,4 @@
-/** assay migrate: brings the database to this version's schema, which the start of a service does, too. */
+/** assay migrate: brings the database to this version's schema, as the start of a service does too. */
 
 import { systemClock } from '@assay/model/clock'
 import { resolveConfig } from '@assay/service/config/config'

@@ -1,4 +1,4 @@
-/** assay move: from the SQLite database of a home to PostgreSQL, with everything in it. */
+/** assay move: copies everything from the SQLite database of a home to PostgreSQL. */
 import { access } from 'node:fs/promises'
 import path from 'node:path'
 import { systemClock } from '@assay/model/clock'

@@ -1,4 +1,7 @@
-/** assay outgoing ...: what leaves a workspace by day and kind, its budgets, and the switch that stops all of it. */
+/**
+ * assay outgoing ...: shows what leaves a workspace by day and kind, and sets its budgets and the switch that stops
+ * all of it.
+ */
 import type { OutgoingView } from '@assay/client'
 import { KIND_WORDS, OUTGOING_KINDS, type OutgoingKind } from '@assay/model/outgoing'
 import { clientCommand, showCommand } from '../../client-command.ts'
@@ -55,7 +58,7 @@ function shown(view: OutgoingView): string {
   return `${stateOf(view)}${budgets}${view.days.length > 0 ? `\n${days}` : ''}`
 }
 
-/** "mail=200" and "query=default", which is null. */
+/** Reads budgets such as "mail=200". The value in "query=default" becomes null. */
 function budgetsOf(call: Call): Partial<Record<OutgoingKind, number | null>> | undefined {
   const given = Object.entries(pairsOption(call, 'budget'))
   const budgets = given.map(([kind, value]) => {

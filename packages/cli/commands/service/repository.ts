@@ -1,4 +1,4 @@
-/** assay repository ...: the git repository of templates, and why its newest commit was refused. */
+/** assay repository ...: shows the git repository of templates, and why its newest commit was refused. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client, RepositoryView as Repository } from '@assay/client'
 import { clientCommand } from '../../client-command.ts'
@@ -10,12 +10,12 @@ const LOOK_MS = 500
 
 const short = (commit_id: string): string => commit_id.slice(0, 12)
 
-/** "3f2a... (Add the weekly report, Ada)" */
+/** Describes a commit: "3f2a... (Add the weekly report, Ada)". */
 function commitText({ commit_id, subject, author }: NonNullable<Repository['taken']>): string {
   return `${short(commit_id)} (${subject}, ${author})`
 }
 
-/** Each fault as "FILE:LINE:COLUMN: severity: what is wrong", as `assay check` prints it. */
+/** Lists each fault as "FILE:LINE:COLUMN: severity: what is wrong", as `assay check` does. */
 function faultLines({ latest }: Repository): string {
   const faults = latest?.faults ?? []
   return faults
@@ -26,7 +26,7 @@ function faultLines({ latest }: Repository): string {
     .join('')
 }
 
-/** The state in a few lines. */
+/** Describes the state in a few lines. */
 function repositoryText(repository: Repository): string {
   const { address, branch, folder, taken, latest, pulled_at, unreached, looking, conflicts } = repository
   const where = [branch && `branch ${branch}`, folder && `folder ${folder}`].filter(Boolean).join(', ')

@@ -1,4 +1,4 @@
-/** assay restore: a backup into an empty home, and into an empty PostgreSQL database if one is named. */
+/** assay restore: restores a backup into an empty home, and into an empty PostgreSQL database if one is named. */
 import { readFile } from 'node:fs/promises'
 import { ConfigError, resolveConfig } from '@assay/service/config/config'
 import type { Command } from '../../command.ts'

@@ -1,4 +1,4 @@
-/** The commands of keys, one after the other, on the home of a stopped service. */
+/** Runs the commands of keys, one after the other, on the home of a stopped service. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-/** assay secrets: the keys that seal the secrets of a store. */
+/** assay secrets: manages the keys that seal the secrets of a store. */
 import { randomBytes } from 'node:crypto'
 import { systemClock } from '@assay/model/clock'
 import { type Config, resolveConfig } from '@assay/service/config/config'
@@ -12,7 +12,7 @@ import { out, printJson, say, table } from '../../print.ts'
 
 const configOf = (call: Call): Config => resolveConfig(call.environment, call.settings).config
 
-/** The keys of the settings or of the home, however they fit the store. */
+/** Returns the keys of the settings or of the home, even if they do not fit the store. */
 async function boxOf(config: Config): Promise<{ box: SecretBox; keys: Buffer[] }> {
   const { SecretBox } = await import('@assay/service/runtime/secrets')
   const { keyFileOf, readKeys } = await import('@assay/service/secrets')

@@ -1,4 +1,4 @@
-/** assay serve: the service until it is told to stop. */
+/** assay serve: runs the service until it is told to stop. */
 
 import { describeConfig, type Resolved, resolveConfig } from '@assay/service/config/config'
 import type { Logger } from '@assay/service/runtime/log'
@@ -13,7 +13,7 @@ export async function logOf({ config }: Resolved): Promise<Logger> {
   return createLog({ level: config.logLevel, format })
 }
 
-/** Pasted into a shell it lists the templates, then runs one and prints the insight. */
+/** Returns commands for a shell that list the templates, run one and print the insight. */
 function curlLines(url: string, token: string): string {
   return [
     `  curl -s -H 'Authorization: Bearer ${token}' ${url}/v1alpha/jobs/templates`,

@@ -7,7 +7,7 @@ import type { Marked } from './printed.ts'
 
 type Part = string | [text: string, mark: Omit<Mark, 'start' | 'end'>]
 
-/** Texts, and values with where they come from. */
+/** Makes a marked text from texts, and values with their origins. */
 function marked(...parts: Part[]): Marked {
   let markdown = ''
   const provenance: Mark[] = []

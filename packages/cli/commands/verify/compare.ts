@@ -1,10 +1,10 @@
-/** Compares what an insight printed with what its template prints again: value by value, then the words around them. */
+/** Compares what an insight printed with what its template prints again: value by value, then the words between them. */
 import type { Mark, Origin } from '@assay/model/provenance'
 import { pairsOf } from './pairs.ts'
 import { lineCounter, type Marked, type PrintedValue, printedMark } from './printed.ts'
 import { type Range, type WordChange, wordChange } from './words.ts'
 
-/** `is` is null if nothing is printed in its place any more. */
+/** A changed value. `is` is null if nothing is printed in its place any more. */
 export interface ChangedValue {
   was: string
   is: string | null
@@ -13,13 +13,13 @@ export interface ChangedValue {
 }
 
 export interface Comparison {
-  /** Values of the insight: numbers in the text and cells of tables. */
+  /** The number of values of the insight: numbers in the text and cells of tables. */
   total: number
   hold: number
   changed: ChangedValue[]
-  /** Values that only the new text prints. */
+  /** The values that only the new text prints. */
   added: { is: string; line: number; from: Origin[] }[]
-  /** Values that cannot be checked, each with the reason as the end of a sentence. */
+  /** The values that cannot be checked, each with the reason as the end of a sentence. */
   unchecked: { was: string; line: number; from: Origin[]; reason: string }[]
   words: WordChange[]
   /** The charts whose printed form differs. */
@@ -50,7 +50,10 @@ export function uncomputed(insight: Marked, reason: string): Comparison {
   return { ...nothing(), total: unchecked.length, unchecked }
 }
 
-/** `filled`: a piece of the new Markdown with its charts, in each form in which they may stand in the insight. */
+/**
+ * Compares two texts. `filled` returns a piece of the new Markdown with its charts, in each form in which they may
+ * stand in the insight.
+ */
 export function compare(before: Marked, now: Marked, filled: (piece: string) => string[]): Comparison {
   const [old, fresh] = [recordedOf(before), recordedOf(now)]
   const found = nothing()
@@ -92,12 +95,12 @@ function judge(found: Comparison, was: PrintedValue, is: PrintedValue | null, wr
   else found.changed.push({ was: text, is: is?.text ?? null, line, from })
 }
 
-/** Leaves out "How this was computed" and notices of tests, which describe the run. */
+/** Returns the marks without those of "How this was computed" and of notices of tests, which describe the run. */
 const recordedOf = ({ provenance }: Marked): Mark[] => provenance.filter(({ by }) => by !== 'lineage')
 
 type Pieces = [before: Range[], now: Range[]]
 
-/** The text between one pair and the next on both sides, without the values in it. */
+/** Compares the text between one pair and the next on both sides, without the values in it. */
 function piecesBetween(
   before: Marked,
   now: Marked,
@@ -115,7 +118,7 @@ function piecesBetween(
   return left.map((ranges, index): Pieces => [ranges, right[index]!])
 }
 
-/** Text without a mark, cut at the marks in `cuts`: one list more than there are cuts. */
+/** Returns the ranges of text without a mark, divided at the marks in `cuts`. There is one list more than cuts. */
 function unmarked({ markdown, provenance }: Marked, cuts: readonly Mark[]): Range[][] {
   const pieces: Range[][] = [[]]
   const at = new Set(cuts)

@@ -1,6 +1,6 @@
 /**
- * The file of an insight, as `GET /v1alpha/jobs/result` and `assay run --format json` give it. It may come from a stranger:
- * it is bounded, and only the parts below are used, after a check by the schema of an insight.
+ * Reads the file of an insight, as `GET /v1alpha/jobs/result` and `assay run --format json` give it. It may come from
+ * a stranger. So it is bounded, and only the parts below are used, after a check by the schema of an insight.
  */
 import { createReadStream } from 'node:fs'
 import { InsightView } from '@assay/model/insight'
@@ -9,7 +9,7 @@ import { nullable, Type } from '@assay/model/schema'
 import { EXIT, ExitError } from '../../exit.ts'
 
 const MAX_MEGABYTES = 100
-/** More marks than an insight records, with room for later versions. */
+/** The most marks that are read. They are more than an insight records, for later versions. */
 const MOST_MARKS = 5000
 const OPEN = { additionalProperties: true }
 
@@ -90,7 +90,7 @@ async function boundedText(file: string): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** Whether marks lie in the text, in order, without overlap. */
+/** Tells whether the marks lie in the text, in order, without overlap. */
 function fits(marks: readonly Mark[], text: string): boolean {
   let last = 0
   return marks.every(({ start, end }) => {
@@ -100,7 +100,10 @@ function fits(marks: readonly Mark[], text: string): boolean {
   })
 }
 
-/** Throws ExitError with what to do: no such file, not JSON, not an insight, no record of where its numbers come from. */
+/**
+ * Reads the insight. Throws ExitError with a remedy if there is no such file, if it is not JSON or not an insight, or
+ * if it does not record the origins of its numbers.
+ */
 export async function readInsight(file: string): Promise<InsightRecord> {
   const text = await boundedText(file)
   let json: unknown

@@ -1,13 +1,16 @@
 /** Pairs the marks of two texts of one template: in order, and only marks with origins of one kind. */
 import type { Mark, Origin } from '@assay/model/provenance'
 
-/** Rows and positions in lists differ from run to run; blocks, fields, columns and variables do not. */
+/**
+ * Returns the kind of an origin. Rows and positions in lists differ from run to run; blocks, fields, columns and
+ * variables do not.
+ */
 function kindOf({ block, field, column, variable, run }: Origin, whole: boolean): string {
   const path = whole ? [field?.replace(/\d+/g, '#') ?? '', column ?? ''] : []
   return [block ?? '', variable ?? '', run ?? '', ...path].join('\n')
 }
 
-/** Marks with equal keys may be one place of the template. */
+/** Returns the key of a mark. Marks with equal keys may be the same place of the template. */
 function keyOf({ from, more, fact, table, by }: Mark): string {
   const kinds = new Set(from.map((origin) => kindOf(origin, more === undefined)))
   const columns = table?.columns.map(({ name }) => name) ?? null
@@ -15,13 +18,13 @@ function keyOf({ from, more, fact, table, by }: Mark): string {
 }
 
 /**
- * Returns pairs of indexes in `before` and `after` that are one place of the template: the longest pairing in order,
- * the earliest of equal ones.
+ * Returns pairs of indexes in `before` and `after` that are the same place of the template: the longest pairing in
+ * order, and the earliest of equally long ones.
  */
 export function pairsOf(before: readonly Mark[], after: readonly Mark[]): [number, number][] {
   const [left, right] = [before.map(keyOf), after.map(keyOf)]
   const width = right.length + 1
-  /** The most pairs in the rest from here on. */
+  /** The most pairs in the rest of both lists, from each pair of indexes on. */
   const most = new Uint16Array((left.length + 1) * width)
   for (let i = left.length - 1; i >= 0; i--)
     for (let j = right.length - 1; j >= 0; j--)

@@ -13,13 +13,13 @@ export interface PrintedValue {
   from: Origin[]
 }
 
-/** The values of one mark in order, and what a table has beside them: its headings. */
+/** The values of one mark in order, and the headings of a table. */
 export interface PrintedMark {
   values: PrintedValue[]
   headings: string
 }
 
-/** The lines of a text; each asked position is at or after the one before. */
+/** Returns a function that gives the line of a position. Each position must be at or after the one before. */
 export function lineCounter(text: string): (position: number) => number {
   let [line, seen] = [1, 0]
   return (position) => {
@@ -37,7 +37,7 @@ const cellsOf = (line: string): string[] =>
     .slice(1, -1)
     .map((cell) => cell.trim())
 
-/** Each row of the runs, one after the other; a stranger's run may have any length. */
+/** Yields each row of the runs, one after the other. A run in a stranger's file may have any length. */
 function* rowsOf(runs: readonly (readonly [number, number])[]): Generator<number> {
   for (const [first, last] of runs) for (let row = first; row <= last; row++) yield row
 }

@@ -1,4 +1,4 @@
-/** What assay verify found, for programs and as text. */
+/** The result of assay verify, for programs and as text. */
 import type { Lineage } from '@assay/model/insight'
 import type { Origin } from '@assay/model/provenance'
 import type { TemplateSource } from '@assay/model/template'
@@ -18,7 +18,7 @@ interface SourceReport {
 }
 
 export interface Report {
-  /** Whether every value holds and the words around them are the same. */
+  /** True if every value holds and the words between them are the same. */
   holds: boolean
   template_id: string
   /** The version in the insight, and that of the template that was run. */
@@ -31,11 +31,11 @@ export interface Report {
   unchecked: Comparison['unchecked']
   words: Comparison['words']
   charts: string[]
-  /** Null where it could not be computed. */
+  /** The sources; null if the insight could not be computed. */
   sources: SourceReport[] | null
-  /** Why it could not be computed. */
+  /** The error if the insight could not be computed; else null. */
   failed: { code: string; detail: string } | null
-  /** What the comparison cannot know. */
+  /** Notes on what the comparison cannot know. */
   notes: string[]
 }
 
@@ -93,7 +93,7 @@ export function reportOf(insight: InsightRecord, template: TemplateSource, outco
 /** The most rows of a list that the text shows; `--json` has all. */
 const MOST_SHOWN = 50
 const WIDER = 100
-/** "sha256:" and twelve digits. */
+/** The characters of a fingerprint that are shown: "sha256:" and twelve digits. */
 const FINGERPRINT_SHOWN = 19
 
 function short(text: string, widest = 60): string {
@@ -101,7 +101,7 @@ function short(text: string, widest = 60): string {
   return line.length > widest ? `${line.slice(0, widest)}...` : line
 }
 
-/** As a template would write it: `days[3].late_share`, `trend.slope`, `vars.top`. */
+/** Writes an origin as a template would: `days[3].late_share`, `trend.slope`, `vars.top`. */
 function originText({ block, field, row, rows, column, variable, run }: Origin): string {
   if (variable !== undefined) return `vars.${variable}`
   if (run !== undefined) return `run.${run}`

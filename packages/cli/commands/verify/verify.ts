@@ -1,4 +1,4 @@
-/** assay verify: computes an insight again from its lineage, and says which of the values that it printed still hold. */
+/** assay verify: computes an insight again from its lineage, and tells which of its printed values still hold. */
 import path from 'node:path'
 import type { Pool } from '@assay/engine/run/pool'
 import { addDays, isDay } from '@assay/model/dates'
@@ -14,7 +14,7 @@ import { compare } from './compare.ts'
 import { type InsightRecord, readInsight } from './insight-file.ts'
 import { type Report, reportOf, reportText } from './report.ts'
 
-/** The template that the insight names, never a path from the insight. */
+/** Returns the template that the insight names. It never reads a path from the insight. */
 async function templateOf(insight: InsightRecord, call: Call, config: Config): Promise<Found> {
   const { template_id, template_version } = insight
   const named = call.text('template')
@@ -61,7 +61,10 @@ async function variablesOf({ parsed }: Found, { lineage }: InsightRecord): Promi
   )
 }
 
-/** Gives a piece of Markdown with its charts in every form. Pictures are drawn only where the insight has some. */
+/**
+ * Returns the function that gives a piece of Markdown with its charts in every form. Pictures are drawn only if the
+ * insight has some.
+ */
 async function fillerOf({ charts }: Findings, { markdown }: InsightRecord, pool: Pool) {
   const { fillCharts } = await import('@assay/engine/charts/charts')
   const { drawingsOf } = await import('@assay/engine/pages/chart-figure')

@@ -1,17 +1,17 @@
-/** Compares the words of two texts, whatever the spaces between them; charts in them may stand in several forms. */
+/** Compares the words of two texts, whatever the spaces between them. Charts in them may stand in several forms. */
 import { CHART_PLACEHOLDER } from '@assay/model/insight'
 import { lineCounter } from './printed.ts'
 
 export type Range = readonly [start: number, end: number]
 
 export interface WordChange {
-  /** In the Markdown of the insight, from 1. */
+  /** The line in the Markdown of the insight, from 1. */
   line: number
   was: string
   is: string
 }
 
-/** Words that are shown before and after the first that differs. */
+/** The number of words that are shown before and after the first difference. */
 const [SHOWN_BEFORE, SHOWN_AFTER] = [4, 8]
 
 type Piece = readonly [markdown: string, ranges: readonly Range[]]
@@ -38,7 +38,7 @@ export function wordChange(
   return { line, was: shown(was.map(({ word }) => word)), is: shown(wordsOf(is)) }
 }
 
-/** Whether the words between charts are all there, in order, the first at the start and the last at the end. */
+/** Tells whether the words between charts are all there, in order, the first at the start and the last at the end. */
 function isAround(printed: string, text: string): boolean {
   const parts = text
     .replace(CHART_PLACEHOLDER, '\u2063')
@@ -56,7 +56,7 @@ function isAround(printed: string, text: string): boolean {
   )
 }
 
-/** The line in the text, and the index of the word. */
+/** Returns the line in the text and the index of the word of the first difference. */
 function firstChange(markdown: string, was: readonly PlacedWord[], is: readonly string[]): [number, number] {
   const first = was.findIndex(({ word }, index) => word !== is[index])
   const index = first < 0 ? was.length : first
