@@ -1054,6 +1054,7 @@ export type ExplainedSource = {
   bytes: number | null
   /** Why a run would not move them: more rows than limits.rows */
   refused: string | null
+  days: ForeseenDays | null
 }
 
 export type ExplainedStatement = {
@@ -1136,6 +1137,24 @@ export type FileSheet = {
   joined?: number
   /** The cells that got the text of merged cells that begin above them */
   filled?: number
+}
+
+export type ForeseenDays = {
+  /** The days that are not read again */
+  kept: number
+  /** The days that a run reads, in their order. Rows and bytes of the source are theirs */
+  reads: ForeseenStretch[]
+  /** What an audit of kept days found, as a sentence */
+  doubt: string | null
+}
+
+export type ForeseenStretch = {
+  /** The first day */
+  from: string
+  /** The day after the last. Null: without an end */
+  until: string | null
+  /** Why they are read, as a sentence */
+  because: string
 }
 
 export type GetRepositoryResponse = {
@@ -1508,6 +1527,18 @@ export type KeptDraftWithSource = {
   source: string
 }
 
+export type KeptOfMetric = {
+  /** One for each definition, "by", rule and address that was read */
+  series: number
+  days: number
+  /** They count in the disk of the workspace, beside its uploads */
+  bytes: number
+  /** The disk of the workspace (max_files_bytes) */
+  most_bytes: number
+  /** What an audit found, as a sentence */
+  doubt: string | null
+}
+
 export type Link = {
   link_id: string
   insight_id: string
@@ -1605,6 +1636,7 @@ export type Metric = {
   origin: 'shipped' | 'folder' | 'git' | 'workspace'
   /** The connection that it reads over, if any */
   connections: string[]
+  kept: KeptOfMetric | null
 }
 
 export type MetricPage = {
@@ -1642,6 +1674,7 @@ export type MetricWithSource = {
   origin: 'shipped' | 'folder' | 'git' | 'workspace'
   /** The connection that it reads over, if any */
   connections: string[]
+  kept: KeptOfMetric | null
   /** The YAML of its definition */
   source: string
 }

@@ -55,7 +55,19 @@ export const METRIC_EXAMPLE = {
   events: [],
   origin: 'workspace',
   connections: [],
+  kept: null,
 } as const
+
+const KeptOfMetricView = Type.Object(
+  {
+    series: Type.Integer({ description: 'One for each definition, "by", rule and address that was read' }),
+    days: Type.Integer(),
+    bytes: Type.Integer({ description: 'They count in the disk of the workspace, beside its uploads' }),
+    most_bytes: Type.Integer({ description: 'The disk of the workspace (max_files_bytes)' }),
+    doubt: nullable(Type.String({ description: 'What an audit found, as a sentence' })),
+  },
+  { title: 'KeptOfMetric' },
+)
 
 export const MetricView = Type.Object(
   {
@@ -75,6 +87,7 @@ export const MetricView = Type.Object(
     events: Type.Array(MetricEvent),
     origin: Type.Enum(['shipped', 'folder', 'git', 'workspace']),
     connections: Type.Array(Type.String(), { description: 'The connection that it reads over, if any' }),
+    kept: nullable(KeptOfMetricView),
   },
   { title: 'Metric', examples: [METRIC_EXAMPLE] },
 )
@@ -144,6 +157,6 @@ export interface MetricInBlock {
   columns: { column: string; key: string }[]
   /** Further columns that the block asks for. */
   by: string[]
-  /** The source whose days are kept; absent if all rows are read. */
-  series?: string
+  /** The sources whose days are kept. */
+  kept: string[]
 }

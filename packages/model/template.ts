@@ -146,20 +146,24 @@ export interface PartitionedQuery {
   period: { start: string; end: string } | null
   /**
    * Returns the query of the rows, each with its step, its keys and the values of its statistics. `wide`: the values
-   * whose sum needs more than 64 bits.
+   * whose sum needs more than 64 bits. `condition`: SQL of the rule of the rows; null lets each row count.
    */
-  rowsFor(kind: string, window: PartitionWindow, wide: readonly boolean[]): string
+  rowsFor(kind: string, window: PartitionWindow, wide: readonly boolean[], condition: string | null): string
   /** Returns the query of one row: the first day of all rows. */
   firstFor(kind: string): string
   /** Returns the query of the days of rows that were marked since a day. */
   changedFor(kind: string): string
+  /** Of tests, for which rows without a time count, too: the names of their counts, and the latest time of a row. */
+  untimed?: {
+    names: readonly string[]
+    newestFor(kind: string, window: PartitionWindow, condition: string | null): string
+  }
 }
 
-/** Tells whether rows are read from PARTITION_FROM on, and before PARTITION_UNTIL. */
-export interface PartitionWindow {
-  from: boolean
-  until: boolean
-}
+/**
+ * Tells whether rows are read from PARTITION_FROM on, and before PARTITION_UNTIL; or those without a time.
+ */
+export type PartitionWindow = { from: boolean; until: boolean } | 'untimed'
 
 /** A source: files of the data folder or a connection, or the rows of a query over a connection. */
 export interface Source {

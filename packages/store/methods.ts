@@ -104,6 +104,7 @@ const READS = {
   getNarrative: narratives.getNarrative,
   findKeptDays: keptDays.findKeptDays,
   keptBytes: keptDays.keptBytes,
+  keptOfMetrics: keptDays.keptOfMetrics,
   findMailConsents: consents.findMailConsents,
   getFileDialect: connections.getFileDialect,
   readOutgoing: outgoing.readOutgoing,

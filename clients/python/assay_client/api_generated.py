@@ -919,6 +919,7 @@ class ExplainedSource(TypedDict):
     rows: Union[int, None]
     bytes: Union[int, None]
     refused: Union[str, None]
+    days: Union["ForeseenDays", None]
 
 
 class ExplainedStatement(TypedDict):
@@ -973,6 +974,15 @@ class FilePage(TypedDict):
 
 
 FileSheet = TypedDict("FileSheet", {"is": "str", "sure": "Literal['declared', 'settled', 'likely']", "others": "List[str]", "hidden": "List[str]", "range": "NotRequired[str]", "joined": "NotRequired[int]", "filled": "NotRequired[int]"})
+
+
+class ForeseenDays(TypedDict):
+    kept: int
+    reads: List["ForeseenStretch"]
+    doubt: Union[str, None]
+
+
+ForeseenStretch = TypedDict("ForeseenStretch", {"from": "str", "until": "Union[str, None]", "because": "str"})
 
 
 class GetRepositoryResponse(TypedDict):
@@ -1294,6 +1304,14 @@ class KeptDraftWithSource(TypedDict):
     source: str
 
 
+class KeptOfMetric(TypedDict):
+    series: int
+    days: int
+    bytes: int
+    most_bytes: int
+    doubt: Union[str, None]
+
+
 class Link(TypedDict):
     link_id: str
     insight_id: str
@@ -1373,6 +1391,7 @@ class Metric(TypedDict):
     events: List["MetricEvents"]
     origin: Literal["shipped", "folder", "git", "workspace"]
     connections: List[str]
+    kept: Union["KeptOfMetric", None]
 
 
 class MetricPage(TypedDict):
@@ -1407,6 +1426,7 @@ class MetricWithSource(TypedDict):
     events: List["MetricWithSourceEvents"]
     origin: Literal["shipped", "folder", "git", "workspace"]
     connections: List[str]
+    kept: Union["KeptOfMetric", None]
     source: str
 
 

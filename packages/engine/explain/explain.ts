@@ -8,6 +8,8 @@ import type { Reader } from '@assay/model/reader'
 import type { AnalysisBlock, Source, Template } from '@assay/model/template'
 import { arm, type Engine } from '../duckdb/duckdb.ts'
 import { createGuard } from '../fence/sql-guard.ts'
+import type { PartitionKeeper } from '../partitions/keeper.ts'
+import { Series } from '../partitions/series.ts'
 import { runAnalysis } from '../run/blocks.ts'
 import { Extents } from '../run/extent.ts'
 import { resultOf, TaskFailure } from '../run/failure.ts'
@@ -16,6 +18,7 @@ import { movedSources } from '../run/moved.ts'
 import { makePlan, type Plan } from '../run/plan.ts'
 import type { ExplainTask, Results } from '../run/protocol.ts'
 import { readerOf, readTemplate } from '../run/run.ts'
+import type { QuerySource } from '../sources/query.ts'
 import { type Acquire, type Attached, Stopped } from '../sources/source.ts'
 import { There } from '../sources/there.ts'
 import { resolvePeriod } from '../values/period.ts'
@@ -24,14 +27,14 @@ import { Recorded } from './recorded.ts'
 /** Rows of a source that are read as a sample. */
 export const SAMPLE_ROWS = 10_000
 const RULED = 'A rule chooses its rows for each reader, so they are not counted.'
-const KEPT =
-  'Its days are kept: a run asks for the days that are open or not kept, and for no more rows than these.'
 
 export interface ExplainContext {
   engine: Engine
   temp_folder: string
   spill_bytes?: number | null
   acquire: Acquire
+  /** The days of metrics that are kept; absent: none are. */
+  keeper?: PartitionKeeper | null
   signal: AbortSignal
 }
 
@@ -103,27 +106,51 @@ class Explainer {
       rows: null,
       bytes: null,
       refused: null,
+      days: null,
     }
     if (!source.query || !source.connection) return { ...plain, connection: null, kind: null, sql: null }
     const there = await this.#open(source)
     const { name: connection, kind } = there.connection
     const found = { ...plain, connection, kind }
     if (source.rows || source.query.rule) return { ...found, sql: null, because: RULED }
+    if (source.query.partitions) return { ...found, ...(await this.#days(source, there)) }
     const { sql } = await there.boundText(there.text)
     if (source.stays && moved === null) {
       await this.#sample(source.name, there)
       return { ...found, sql, place: 'database' }
     }
-    const because = moved === null ? (source.query.partitions ? KEPT : null) : `${moved} needs them.`
+    const because = moved === null ? null : `${moved} needs them.`
     return { ...found, sql, because, ...(await moves(there, moved ?? `The source "${source.name}"`)) }
   }
 
   #open(source: Source): Promise<There> {
+    return There.open(this.#context.engine, this.#query(source))
+  }
+
+  #query(source: Source): QuerySource {
     const { roots } = this.#task
-    const { engine, ...context } = this.#context
+    const { engine: _engine, keeper: _keeper, ...context } = this.#context
     const template = this.#template
-    const more = { source, template, vars: this.#vars, roots, reader: this.#reader, peek: false }
-    return There.open(engine, { ...context, ...more })
+    return { ...context, source, template, vars: this.#vars, roots, reader: this.#reader, peek: false }
+  }
+
+  /** Which days of a metric are kept, and which a run would read. The database adds up the latter for their number. */
+  async #days(
+    source: Source,
+    there: There,
+  ): Promise<Pick<ExplainedSource, 'sql' | 'days' | 'rows' | 'bytes'>> {
+    const keeping = { keeper: this.#context.keeper ?? null, started_at: this.#task.started_at }
+    const series = await Series.open(this.#query(source), keeping, there)
+    const days = await series.foresee()
+    const moved = { rows: 0, bytes: 0 }
+    for (const { text, bound } of series.statementsOf(days.reads)) {
+      const rows = await there.count(text, bound)
+      const sample =
+        rows === 0 ? { rows: 1, bytes: 0 } : await there.sample(SAMPLE_ROWS, false, { text, bound })
+      moved.rows += rows
+      moved.bytes += Math.round((sample.bytes / sample.rows) * rows)
+    }
+    return { sql: series.sql, days, ...moved }
   }
 
   /** Reads a sample into the table of the source, and lets analyses ask that. */

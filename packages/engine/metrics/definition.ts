@@ -197,12 +197,6 @@ class Reader {
         'Days are kept of a table or a query of a connection.',
         'Leave "partitions" out.',
       )
-    if (this.#given.rows !== undefined)
-      this.#refuse(
-        ['partitions'],
-        'A metric with "rows" differs from reader to reader, so that nothing of it is kept.',
-        'Leave "partitions" or "rows" out.',
-      )
     if ((deletes === 'marked') !== (changed !== null))
       this.#refuse(
         ['partitions', 'deletes'],
@@ -389,5 +383,6 @@ export function metricView(metric: Metric, origin: Origin): MetricView {
     events: metric.events,
     origin,
     connections: metric.source.connection === null ? [] : [metric.source.connection],
+    kept: null,
   }
 }

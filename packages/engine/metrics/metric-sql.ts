@@ -2,7 +2,7 @@
  * The SQL of a metric. Over files the rows are a source of the template and the engine adds them up. Over a connection the
  * database adds them up, and only the series and the answers of the tests come here.
  */
-import type { Grain, MetricInfo } from '@assay/model/metric'
+import type { Grain, MetricInfo, MetricTest } from '@assay/model/metric'
 import type { Dialect } from '../dialects/dialect.ts'
 import { DUCKDB } from '../dialects/duckdb.ts'
 import type { Metric } from './definition.ts'
@@ -129,27 +129,25 @@ export function receivedSql(metric: Metric, relation: string, wanted: Wanted): s
  * null without tests.
  */
 function testList(metric: MetricInfo, dialect: Dialect): string[] {
-  const name = (column: string): string => dialect.identifier(column)
   return metric.tests.flatMap((test, index) => {
-    const as = ` as ${name(`test_${index}`)}`
-    switch (test.kind) {
-      case 'fresh':
-        return []
-      case 'not_null':
-        return [`sum(case when ${name(test.column)} is null then 1 else 0 end)${as}`]
-      case 'unique':
-        return [`count(${name(test.column)}) - count(distinct ${name(test.column)})${as}`]
-      case 'accepted': {
-        const values = test.values.map((value) =>
-          typeof value === 'string' ? dialect.text(value) : String(value),
-        )
-        const column = name(test.column)
-        return [
-          `sum(case when ${column} is not null and ${column} not in (${values.join(', ')}) then 1 else 0 end)${as}`,
-        ]
-      }
+    const as = ` as ${dialect.identifier(`test_${index}`)}`
+    if (test.kind === 'unique') {
+      const column = dialect.identifier(test.column)
+      return [`count(${column}) - count(distinct ${column})${as}`]
     }
+    const fails = failing(test, dialect)
+    return fails === null ? [] : [`sum(case when ${fails} then 1 else 0 end)${as}`]
   })
+}
+
+/** SQL that is true of a row that fails the test; null if no row fails it alone. */
+export function failing(test: MetricTest, dialect: Dialect): string | null {
+  if (test.kind === 'fresh') return null
+  const column = dialect.identifier(test.column)
+  if (test.kind === 'not_null') return `${column} is null`
+  if (test.kind !== 'accepted') return null
+  const values = test.values.map((value) => (typeof value === 'string' ? dialect.text(value) : String(value)))
+  return `${column} is not null and ${column} not in (${values.join(', ')})`
 }
 
 export function fileTests(metric: Metric, relation: string): string | null {

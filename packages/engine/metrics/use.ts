@@ -13,7 +13,7 @@ import { dialectOf } from '../dialects/engines.ts'
 import { makeFault, type Position } from '../language/fault.ts'
 import type { Fence } from '../language/fences.ts'
 import { SqlTextFault } from '../language/sql-tokens.ts'
-import { partitionedQuery, seriesSql } from '../partitions/partition-sql.ts'
+import { partitionedQuery, partitionedTests, seriesSql } from '../partitions/partition-sql.ts'
 import { schemaFaults } from '../reading/schema-faults.ts'
 import { readYaml, type YamlReading } from '../reading/yaml-reading.ts'
 import { bucketPath } from '../values/file-path.ts'
@@ -235,7 +235,7 @@ function expand(fence: Fence, use: Use, metrics: Metric[]): { block: SqlBlock; s
       relation: found.relation,
       columns: namedColumns(metric),
       by,
-      ...(found.series === undefined ? {} : { series: found.series }),
+      kept: found.kept,
     })
     selects.push(use.variable ? named(metric, found.sql, by) : found.sql)
   }
@@ -278,7 +278,7 @@ interface Expanded {
   sql: string
   tests: string | null
   relation: string | null
-  series?: string
+  kept: string[]
 }
 
 /** Names with a blank: a template's own sources and blocks cannot have them. */
@@ -303,6 +303,7 @@ function overFile(fence: Fence, metric: Metric, wanted: Wanted): Expanded {
     sql: fileSql(metric, name, wanted),
     tests: fileTests(metric, name),
     relation: name,
+    kept: [],
   }
 }
 
@@ -337,9 +338,13 @@ function overConnection(fence: Fence, metric: Metric, wanted: Wanted): Expanded 
   const kept = partitions ? { partitions } : {}
   const sources: Source[] = [{ ...added, query: { ...added.query!, timeFor, ...kept } }]
   const sql = partitions ? seriesSql(metric, series, wanted) : receivedSql(metric, series, wanted)
-  const shown = { sql, relation: null, ...(partitions ? { series } : {}) }
-  if (metric.tests.length === 0) return { ...shown, sources, tests: null }
+  const shown = { sql, relation: null }
+  const isSeriesKept = partitions ? [series] : []
+  if (metric.tests.length === 0) return { ...shown, sources, tests: null, kept: isSeriesKept }
   const tests = `tests of ${metric.metric}`
-  sources.push(sourceOf(tests, (kind, condition) => remoteTests(metric, dialectOf(kind), condition)))
-  return { ...shown, sources, tests: receivedTests(metric, tests) }
+  const tested = sourceOf(tests, (kind, condition) => remoteTests(metric, dialectOf(kind), condition))
+  const counted = partitionedTests(metric)
+  sources.push(counted ? { ...tested, query: { ...tested.query!, timeFor, partitions: counted } } : tested)
+  const days = [...isSeriesKept, ...(counted ? [tests] : [])]
+  return { ...shown, sources, tests: receivedTests(metric, tests), kept: days }
 }

@@ -12,7 +12,8 @@ import { parseTemplate } from '../reading/parse.ts'
 import type { Roots } from '../sources/roots.ts'
 import { auditDay } from './audit.ts'
 import { type KeptDays, type KeptSeries, NOTHING_KEPT, type PartitionKeeper } from './keeper.ts'
-import { attachSeries, type Keeping } from './kept-series.ts'
+import { attachSeries } from './kept-series.ts'
+import type { Keeping } from './series.ts'
 
 /** Keeps in memory what a store keeps, by the same rules. */
 export class MemoryKeeper implements PartitionKeeper {
@@ -90,6 +91,8 @@ interface Definition {
   marked: boolean
   where: string | null
   period: string | null
+  /** A rule lets the rows of one region count alone. */
+  ruled: boolean
 }
 
 export interface HistoryOptions {
@@ -142,6 +145,7 @@ class History {
       marked: this.#chance(0.5),
       where: null,
       period: null,
+      ruled: false,
     }
     this.#define()
   }
@@ -166,6 +170,7 @@ class History {
       marked: this.#definition.marked,
       where: this.#chance(0.3) ? "region <> 'north'" : null,
       period: this.#chance(0.3) ? this.#period() : null,
+      ruled: this.#chance(0.2),
     }
   }
 
@@ -255,7 +260,7 @@ class History {
   }
 
   #definitionText(): string {
-    const { value, marked, where } = this.#definition
+    const { value, marked, where, ruled } = this.#definition
     const conditions = [...(where ? [where] : []), ...(marked ? ['gone = 0'] : [])]
     return [
       'metric: tried',
@@ -263,12 +268,14 @@ class History {
       'time: { column: paid_at, grain: hour }',
       `value: ${JSON.stringify(value)}`,
       `partitions: { reopen: ${REOPEN}d, deletes: ${marked ? 'marked, changed: changed' : 'none'} }`,
+      ...(ruled ? ['rows: region = $reader.region'] : []),
+      'tests: [ { not_null: region }, { accepted: { gone: [0] } }, { fresh: 2d } ]',
       ...(conditions.length > 0 ? [`where: ${JSON.stringify(conditions.join(' and '))}`] : []),
       '',
     ].join('\n')
   }
 
-  #fence(): { block: SqlBlock; source: Source } {
+  #fence(): { block: SqlBlock; source: Source; tests: Source } {
     const { by, grain, period } = this.#definition
     const text = `metric: tried\ngrain: ${grain}\n${by ? 'by: region\n' : ''}${period ? `period: ${period}\n` : ''}`
     const fence = {
@@ -281,12 +288,19 @@ class History {
     }
     const found = readMetricFence(fence, { 'metrics/tried.yaml': this.#definitionText() }, [], null)
     if (found.faults.length > 0) throw new Error(JSON.stringify(found.faults))
-    return { block: found.block, source: found.sources[0]! }
+    const [source, tests] = found.sources
+    return { block: found.block, source: source!, tests: tests! }
   }
 
-  async #series(keeping: Omit<Keeping, 'started_at'>): Promise<string> {
+  /** The series, and what its tests count. */
+  async #read(keeping: Pick<Keeping, 'keeper'>): Promise<[series: string, tests: string]> {
+    const { block, source, tests } = this.#fence()
+    const counted = `select cast(newest as varchar)[:10], n, test_0, test_1 from "${tests.name}"`
+    return [await this.#attached(source, block.sql, keeping), await this.#attached(tests, counted, keeping)]
+  }
+
+  async #attached(source: Source, sql: string, keeping: Pick<Keeping, 'keeper'>): Promise<string> {
     const { engine, server, temp_folder } = this.#options
-    const { block, source } = this.#fence()
     const template: Template = { ...TEMPLATE, limits: DEFAULT_LIMITS, time_zone: 'UTC' }
     const acquire = async () => ({ connection: server.connection, release: () => undefined })
     const { signal } = new AbortController()
@@ -298,25 +312,43 @@ class History {
       acquire,
       signal,
       temp_folder,
-      reader: null,
+      reader: { id: 'ada', region: 'north' },
       peek: false,
     }
     const started_at = `${this.#today}T20:00:00.000Z`
     if (source.query!.partitions) await attachSeries(engine, options, { ...keeping, started_at })
     else return 'read in full'
-    const { rows } = await readTable(engine, block.sql, {}, Number.POSITIVE_INFINITY, { floats: 'raw' })
+    const { rows } = await readTable(engine, sql, {}, Number.POSITIVE_INFINITY, { floats: 'raw' })
     await execute(engine, `drop table "${source.name}"`)
     return JSON.stringify(rows)
   }
 
   async compare(): Promise<void> {
-    const kept = await this.#series({ keeper: this.#keeper })
-    const empty = await this.#series({ keeper: null })
-    const { value, by, grain, marked, where, period } = this.#definition
-    const what = `${value} by ${by ? 'region' : 'nothing'} and ${grain}, where ${where ?? 'all'}, ${period ?? 'all days'}, ${marked ? 'marked' : 'none'}`
+    const [kept, keptTests] = await this.#read({ keeper: this.#keeper })
+    const [empty, tests] = await this.#read({ keeper: null })
+    const { value, by, grain, marked, where, period, ruled } = this.#definition
+    const what = `${value} by ${by ? 'region' : 'nothing'} and ${grain}, where ${where ?? 'all'}, ${period ?? 'all days'}, ${marked ? 'marked' : 'none'}${ruled ? ', ruled' : ''}`
+    const counts = this.#counts()
+    if (keptTests !== tests || tests !== counts)
+      this.broken.push(
+        `tests of ${what}: ${keptTests} out of kept days, ${tests} from empty, ${counts} is true`,
+      )
     if (kept !== empty) this.broken.push(`${what}: ${kept} is kept, ${empty} is read from empty`)
     const truth = this.#truth()
     if (truth !== null && truth !== empty) this.broken.push(`${what}: ${empty} is read, ${truth} is true`)
+  }
+
+  /** The rows that count before `where`. */
+  #ofReader(): Row[] {
+    return this.#definition.ruled ? this.#rows.filter(({ region }) => region === 'north') : this.#rows
+  }
+
+  /** What the tests count, out of the rows themselves. */
+  #counts(): string {
+    const rows = this.#ofReader()
+    const newest = rows.map(({ at }) => at.slice(0, 10)).reduce((a, b) => (a > b ? a : b), '')
+    const [nulls, gone] = [rows.filter(({ region }) => region === null), rows.filter((row) => row.gone)]
+    return JSON.stringify([[newest || null, rows.length, nulls.length, gone.length]])
   }
 
   /** The sums of a day out of the rows themselves, where they are easily told. */
@@ -325,7 +357,7 @@ class History {
     if (by || grain !== 'day' || where !== null || period !== null) return null
     if (value !== 'sum(amount)' && value !== 'sum(weight)' && value !== 'count(*)') return null
     const days = new Map<string, Row[]>()
-    for (const row of this.#rows) {
+    for (const row of this.#ofReader()) {
       if (row.gone) continue
       const day = row.at.slice(0, 10)
       days.set(day, [...(days.get(day) ?? []), row])
@@ -369,7 +401,7 @@ class History {
       const options = { roots: this.#roots, acquire, signal, temp_folder }
       const same = await auditDay(engine, { recipe: about.recipe, day, kept, looked_at }, options)
       if (!same && !isHit(day)) this.broken.push(`the audit finds ${day} different, which nobody changed`)
-      if (same && deleted && isHit(day) && this.#counts(about, deleted) && !this.#isMarked(day, looked_at))
+      if (same && deleted && isHit(day) && this.#isCounted(about, deleted) && !this.#isMarked(day, looked_at))
         this.broken.push(`the audit finds ${day} as it was kept, and a row of it was deleted`)
     }
   }
@@ -382,7 +414,9 @@ class History {
   }
 
   /** Whether the row counts in a series: what `where` leaves out changes nothing. */
-  #counts({ recipe }: KeptDays, row: Row): boolean {
+  #isCounted({ recipe }: KeptDays, row: Row): boolean {
+    const isRuled = recipe.query.parameters.some(({ name }) => name.startsWith('READER_'))
+    if (isRuled && row.region !== 'north') return false
     if (
       recipe.query.sql.includes("<> 'north'") &&
       (row.region === null || row.region.toLowerCase() === 'north')

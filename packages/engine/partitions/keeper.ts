@@ -29,6 +29,8 @@ export interface KeptSeries {
   doubt: string | null
   /** The rows of each day, as text. */
   days: Readonly<Record<string, string>>
+  /** Where nothing is kept: of how many other series of the metric something is. */
+  others?: number
 }
 
 export const NOTHING_KEPT: KeptSeries = { first: null, looked_at: null, doubt: null, days: {} }
@@ -54,7 +56,7 @@ export interface KeptDays {
 
 export interface PartitionKeeper {
   /** The days from `from` to before `until`. */
-  find(wanted: { key: string; from: string; until: string }): Promise<KeptSeries>
+  find(wanted: { key: string; metric: string; from: string; until: string }): Promise<KeptSeries>
   /** Returns null if the days were kept, or a sentence that says why not. */
   keep(days: KeptDays): Promise<string | null>
 }

@@ -5,7 +5,7 @@ import type { Dialect } from '../dialects/dialect.ts'
 import { DUCKDB } from '../dialects/duckdb.ts'
 import { dialectOf } from '../dialects/engines.ts'
 import type { Metric } from '../metrics/definition.ts'
-import { tableOf, type Wanted } from '../metrics/metric-sql.ts'
+import { failing, tableOf, type Wanted } from '../metrics/metric-sql.ts'
 import { printExpression } from '../metrics/print.ts'
 import { keyName, STEP, valueName } from './statistics.ts'
 import { MetricValue } from './value.ts'
@@ -27,7 +27,7 @@ export function partitionedQuery(metric: Metric, wanted: Wanted): PartitionedQue
     by: wanted.by,
     statistics: statistics.map(({ kind }) => kind),
     period: period && { start: period.start, end: period.end },
-    rowsFor(kind, window, wide) {
+    rowsFor(kind, window, wide, rule) {
       const dialect = dialectOf(kind)
       const named = (sql: string, name: string): string => `${sql} as ${dialect.identifier(name)}`
       const time = dialect.identifier(metric.time.column)
@@ -41,14 +41,10 @@ export function partitionedQuery(metric: Metric, wanted: Wanted): PartitionedQue
         ...wanted.by.map((name, index) => named(dialect.identifier(name), keyName(index))),
         ...values,
       ]
-      const conditions = [...conditionsOf(metric, wanted, dialect), ...windowOf(time, window)]
+      const conditions = [...conditionsOf(metric, wanted, dialect), ...windowOf(time, window), ...ruled(rule)]
       return `select ${list.join(', ')} from ${tableOf(metric, dialect)} where ${conditions.join(' and ')}`
     },
-    firstFor(kind) {
-      const dialect = dialectOf(kind)
-      const first = dialect.step(`min(${dialect.identifier(metric.time.column)})`, 'day')
-      return `select ${first} as ${dialect.identifier('first')} from ${tableOf(metric, dialect)}`
-    },
+    firstFor: (kind) => firstDay(metric, dialectOf(kind)),
     changedFor: (kind) => changedDays(metric, rules, dialectOf(kind)),
   }
 }
@@ -62,14 +58,74 @@ function isKept(metric: Metric, { grain }: Wanted): boolean {
 const stepOf = ({ grain }: Wanted): 'hour' | 'day' => (grain === 'hour' ? 'hour' : 'day')
 
 function conditionsOf(metric: Metric, wanted: Wanted, dialect: Dialect): string[] {
-  const conditions = [`${dialect.identifier(metric.time.column)} is not null`]
+  const conditions: string[] = []
   for (const condition of [metric.where, wanted.where])
     if (condition) conditions.push(printExpression(condition, dialect))
   return conditions
 }
 
-function windowOf(time: string, { from, until }: PartitionWindow): string[] {
-  return [...(from ? [`${time} >= $${FROM}`] : []), ...(until ? [`${time} < $${UNTIL}`] : [])]
+const ruled = (rule: string | null): string[] => (rule === null ? [] : [rule])
+
+function windowOf(time: string, window: PartitionWindow): string[] {
+  if (window === 'untimed') return [`${time} is null`]
+  const { from, until } = window
+  return [
+    `${time} is not null`,
+    ...(from ? [`${time} >= $${FROM}`] : []),
+    ...(until ? [`${time} < $${UNTIL}`] : []),
+  ]
+}
+
+/**
+ * The tests of a metric, counted by day: over all rows, before `where`. Returns null where one of them is none of a day, such as whether
+ * a value is unique.
+ */
+export function partitionedTests(metric: Metric): PartitionedQuery | null {
+  const { partitions: rules, tests } = metric
+  if (!rules || tests.some(({ kind }) => kind === 'unique')) return null
+  const counted = tests.flatMap((test, index) => {
+    const failsFor = (dialect: Dialect): string | null => failing(test, dialect)
+    return failsFor(DUCKDB) === null ? [] : [{ name: `test_${index}`, failsFor }]
+  })
+  return {
+    metric: metric.metric,
+    rules,
+    grain: 'day',
+    by: [],
+    statistics: ['rows', ...counted.map(() => 'count' as const)],
+    period: null,
+    rowsFor(kind, window, _wide, rule) {
+      const dialect = dialectOf(kind)
+      const time = dialect.identifier(metric.time.column)
+      const values = counted.map(
+        ({ failsFor }, index) =>
+          `case when ${failsFor(dialect)!} then 1 end as ${dialect.identifier(valueName(index + 1))}`,
+      )
+      const list = [`${dialect.step(time, 'day')} as ${dialect.identifier(STEP)}`, ...values]
+      const conditions = [...windowOf(time, window), ...ruled(rule)]
+      return `select ${list.join(', ')} from ${tableOf(metric, dialect)} where ${conditions.join(' and ')}`
+    },
+    firstFor: (kind) => firstDay(metric, dialectOf(kind)),
+    changedFor: (kind) => changedDays(metric, rules, dialectOf(kind)),
+    untimed: {
+      names: ['n', ...counted.map(({ name }) => name)],
+      newestFor(kind, window, rule) {
+        const dialect = dialectOf(kind)
+        const time = dialect.identifier(metric.time.column)
+        const conditions = [...windowOf(time, window), ...ruled(rule)]
+        return `select ${extreme('max', time)} as ${dialect.identifier('newest')} from ${tableOf(metric, dialect)} where ${conditions.join(' and ')}`
+      },
+    },
+  }
+}
+
+/** ClickHouse gives 1970 for no rows. */
+const extreme = (name: 'min' | 'max', time: string): string =>
+  `case when count(${time}) > 0 then ${name}(${time}) end`
+
+function firstDay(metric: Metric, dialect: Dialect): string {
+  const first = dialect.step(extreme('min', dialect.identifier(metric.time.column)), 'day')
+  return `select ${first} as ${dialect.identifier('first')} from ${tableOf(metric, dialect)}`
 }
 
 /** Also of rows that `where` leaves out: one that is marked may have counted before. */

@@ -47,12 +47,12 @@ export class MetricTests {
     return [...this.#known.values()].map(({ lineage }) => lineage)
   }
 
-  async #test({ info, tests, series }: MetricInBlock): Promise<void> {
+  async #test({ info, tests, kept }: MetricInBlock): Promise<void> {
     const lineage: MetricLineage = { metric: info.metric, version: info.version, tests: [] }
     const doubts: Doubt[] = []
-    const kept = series === undefined ? undefined : this.#sources.get(series)?.doubt
-    if (kept !== undefined)
-      doubts.push(doubt('kept_days_differ', `${opening(info.label)} may be wrong: ${kept}`))
+    const [differing] = kept.flatMap((source) => this.#sources.get(source)?.doubt ?? [])
+    if (differing !== undefined)
+      doubts.push(doubt('kept_days_differ', `${opening(info.label)} may be wrong: ${differing}`))
     if (tests !== null) {
       const { columns, rows } = await readTable(this.#engine, tests, {}, 1)
       const found = Object.fromEntries(columns.map(({ name }, index) => [name, rows[0]?.[index] ?? null]))

@@ -6,7 +6,8 @@ import type { Reader } from '@assay/model/reader'
 import type { Source, Template } from '@assay/model/template'
 import { type Engine, spillOf } from '../duckdb/duckdb.ts'
 import { queryVariables } from '../language/remote-query.ts'
-import { attachSeries, type Keeping } from '../partitions/kept-series.ts'
+import { attachSeries } from '../partitions/kept-series.ts'
+import type { Keeping } from '../partitions/series.ts'
 import { renderText } from '../rendering/render.ts'
 import { isAddress } from '../values/file-path.ts'
 import { attachFile, vetFile } from './files/file.ts'
@@ -80,7 +81,7 @@ async function attachWhole(
   }
   if (source.file === null) {
     const query = { ...options, source, template }
-    if (source.query?.partitions) return attachSeries(engine, query, options.keeping)
+    if (source.query?.partitions) return unspoken(source, () => attachSeries(engine, query, options.keeping))
     if (!source.stays) return attachQuery(engine, query)
     return attachThere(engine, query, peek ? null : (options.moved?.get(name) ?? null))
   }

@@ -40,11 +40,17 @@ const VALUES = {
   countries: 'count(distinct country)',
 } as const
 
+/** The metric whose days and tests are counted by day. */
+const KEPT = VALUES.mean
+
 const escaped = (text: string, kind: string): string =>
   `'${(kind === 'mysql' || kind === 'clickhouse' ? text.replaceAll('\\', '\\\\') : text).replaceAll("'", "''")}'`
 
 function definition(value: string, source: string, zone: string): string {
-  return `metric: tried\nsource: ${source}\ntime: { column: paid_at, grain: hour, zone: ${zone} }\nvalue: ${value}\ntests: [ { not_null: amount }, { unique: amount } ]\n`
+  const isKept = source.includes('connection') && value === KEPT
+  const rules = isKept ? 'partitions: { reopen: 1d, deletes: none }\n' : ''
+  const tests = `{ not_null: amount }, { accepted: { status: [paid, "back\\\\slash"] } }, { ${value === KEPT ? 'fresh: 9d' : 'unique: amount'} }`
+  return `metric: tried\nsource: ${source}\ntime: { column: paid_at, grain: hour, zone: ${zone} }\nvalue: ${value}\n${rules}tests: [ ${tests} ]\n`
 }
 
 interface Compared {

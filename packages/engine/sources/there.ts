@@ -22,6 +22,7 @@ import { type Answer, numberOf } from '../sufficient/ask.ts'
 import { Answers } from './answers.ts'
 import type { Kind, OpenOptions, Reader, RemoteColumn } from './kind.ts'
 import { kindOf } from './kinds.ts'
+import { type PushedRule, pushedRule } from './pushed-rule.ts'
 import { attachQuery, type QuerySource } from './query.ts'
 import { createTable } from './rows/create-table.ts'
 import type { TableRoom } from './rows/large-tables.ts'
@@ -51,7 +52,7 @@ export async function attachThere(
 }
 
 /** Further variables of what is asked. */
-interface Bound {
+export interface Bound {
   variables: readonly Pick<Variable, 'name' | 'type' | 'items'>[]
   values: Readonly<Record<string, unknown>>
 }
@@ -152,10 +153,17 @@ export class There {
     if (refusal !== null) throw new SourceError(refusal)
   }
 
-  /** The rows of the query, as the database counts them. */
-  async count(): Promise<number> {
-    const [row] = await this.#ask({ from: { query: this.text }, list: { n: counted } })
+  /** The rows of the query, or of another one, as the database counts them. */
+  async count(query = this.text, bound: Bound = NOTHING_BOUND): Promise<number> {
+    const select: Select = { from: { query }, list: { n: counted } }
+    const [row] = await this.answered(printSelect(select, dialectOf(this.connection.kind)), bound)
     return numberOf(row?.n)
+  }
+
+  /** The rule of the rows of a metric, as a condition of its statements. */
+  rule(): Promise<PushedRule> {
+    const { source, reader } = this.#options
+    return this.#within((kind, open) => pushedRule(source, reader, kind, open))
   }
 
   /** The sentence that refuses to move so many rows; null where the connection allows them. */
@@ -166,21 +174,24 @@ export class There {
   }
 
   /** Reads some rows, into the table of the source where `isKept`. Returns how many they are, and their bytes. */
-  sample(most: number, isKept: boolean): Promise<{ rows: number; bytes: number }> {
+  sample(
+    most: number,
+    isKept: boolean,
+    { text: query, bound }: { text: string; bound: Bound } = { text: this.text, bound: NOTHING_BOUND },
+  ): Promise<{ rows: number; bytes: number }> {
     const { name: source } = this.#options.source
     const dialect = dialectOf(this.connection.kind)
-    const text = `select * from (\n${this.text}\n) ${dialect.identifier('sampled')} limit ${most}`
-    return this.#within((kind, open) =>
-      this.#read(kind, open, text, async (reader) => {
-        this.#answers.takeCounts()
-        const answer = await this.#answers.kept(reader, open)
-        const from = `select * from ${identifier(answer.name)}`
-        if (isKept) await execute(this.#engine, `insert into ${identifier(source)} ${from}`)
-        const counted_ = await readTable(this.#engine, `select count(*) from (${from})`, {}, 1)
-        await answer.drop()
-        return { rows: Number(counted_.rows[0]?.[0]), bytes: this.#answers.takeCounts().bytes }
-      }),
-    )
+    const text = `select * from (\n${query}\n) ${dialect.identifier('sampled')} limit ${most}`
+    const read = async (reader: Reader, open: OpenOptions): Promise<{ rows: number; bytes: number }> => {
+      this.#answers.takeCounts()
+      const answer = await this.#answers.kept(reader, open)
+      const from = `select * from ${identifier(answer.name)}`
+      if (isKept) await execute(this.#engine, `insert into ${identifier(source)} ${from}`)
+      const counted_ = await readTable(this.#engine, `select count(*) from (${from})`, {}, 1)
+      await answer.drop()
+      return { rows: Number(counted_.rows[0]?.[0]), bytes: this.#answers.takeCounts().bytes }
+    }
+    return this.#within((kind, open) => this.#read(kind, open, text, (reader) => read(reader, open), bound))
   }
 
   #ask(select: Select): Promise<Answer[]> {

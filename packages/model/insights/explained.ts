@@ -16,6 +16,28 @@ export const ExplainedStatement = Type.Object(
 )
 export type ExplainedStatement = Static<typeof ExplainedStatement>
 
+export const ForeseenStretch = Type.Object(
+  {
+    from: Type.String({ description: 'The first day' }),
+    until: nullable(Type.String({ description: 'The day after the last. Null: without an end' })),
+    because: Type.String({ description: 'Why they are read, as a sentence' }),
+  },
+  { title: 'ForeseenStretch' },
+)
+export type ForeseenStretch = Static<typeof ForeseenStretch>
+
+export const ForeseenDays = Type.Object(
+  {
+    kept: Type.Integer({ description: 'The days that are not read again' }),
+    reads: Type.Array(ForeseenStretch, {
+      description: 'The days that a run reads, in their order. Rows and bytes of the source are theirs',
+    }),
+    doubt: nullable(Type.String({ description: 'What an audit of kept days found, as a sentence' })),
+  },
+  { title: 'ForeseenDays' },
+)
+export type ForeseenDays = Static<typeof ForeseenDays>
+
 export const ExplainedSource = Type.Object(
   {
     name: Type.String(),
@@ -39,6 +61,7 @@ export const ExplainedSource = Type.Object(
     refused: nullable(
       Type.String({ description: 'Why a run would not move them: more rows than limits.rows' }),
     ),
+    days: nullable(ForeseenDays),
   },
   { title: 'ExplainedSource' },
 )

@@ -4,15 +4,24 @@ import type { Store } from '@assay/store/store'
 import type { Files } from '../files/files.ts'
 
 export interface KeeperOptions {
-  store: Pick<Store, 'findKeptDays' | 'keepDays' | 'getWorkspace'>
+  store: Pick<Store, 'findKeptDays' | 'keptOfMetrics' | 'keepDays' | 'getWorkspace'>
   files: Pick<Files, 'list' | 'limits'>
+}
+
+/** Only finds, for runs that store nothing. */
+export function createFinder(options: KeeperOptions, workspace_id: string): PartitionKeeper {
+  const { find } = createKeeper(options, workspace_id)
+  return { find, keep: () => Promise.resolve('Nothing is kept by a preview.') }
 }
 
 export function createKeeper({ store, files }: KeeperOptions, workspace_id: string): PartitionKeeper {
   return {
-    async find({ key, from, until }) {
+    async find({ key, metric, from, until }) {
       const found = await store.findKeptDays({ workspace_id, series_key: key, from, until })
-      if (!found) return NOTHING_KEPT
+      if (!found) {
+        const [others] = await store.keptOfMetrics({ workspace_id, metrics: [metric] })
+        return { ...NOTHING_KEPT, others: others?.series ?? 0 }
+      }
       const days = Object.fromEntries(found.days.map(({ day, statistics }) => [day, statistics]))
       return { first: found.first_day, looked_at: found.looked_at, doubt: found.doubt, days }
     },

@@ -9,13 +9,19 @@ import { FakeClock } from '@assay/model/clock'
 import { CONNECTION_LIMITS } from '@assay/model/connection-kinds'
 import { openStore } from '@assay/store/open'
 import type { Store } from '@assay/store/store'
-import { findingsOf, openTestPool, type TestPool, templateOf } from '../../engine/run/test-pool.ts'
+import {
+  findingsOf,
+  openTestPool,
+  STARTED_AT,
+  type TestPool,
+  templateOf,
+} from '../../engine/run/test-pool.ts'
 import { accessOf } from '../../engine/sources/conformance.ts'
 import { syncAtOnce } from '../../store/sqlite/durable/sync-at-once.ts'
 import { silentLog } from '../runtime/log.ts'
 import { createMetrics } from '../runtime/metrics.ts'
 import { auditDue } from './auditor.ts'
-import { createKeeper } from './keeper.ts'
+import { createFinder, createKeeper } from './keeper.ts'
 
 syncAtOnce()
 
@@ -87,6 +93,37 @@ const audit = () =>
     },
     new AbortController().signal,
   )
+
+/** What a run would read. */
+async function foreseen(template = TEMPLATE) {
+  const keeper = createFinder({ store, files: files() }, workspace_id)
+  const task = { kind: 'explain' as const, template, variables: {}, started_at: STARTED_AT }
+  const roots = { sample: {}, data: bench.data }
+  const connections = { ...accessOf(shop()), keeper }
+  const result = await bench.pool.explain({ ...task, roots }, { workspace_id, connections })
+  assert.ok(result.status === 'done', JSON.stringify(result))
+  const { days, rows } = result.explained.sources[0]!
+  return { kept: days!.kept, doubt: days!.doubt, reads: days!.reads, rows }
+}
+
+test('an explanation tells which days are kept, and why the others would be read', async () => {
+  await store.dropKeptDays({ workspace_id, metrics: ['revenue'] })
+  const none = await foreseen()
+  assert.deepEqual([none.kept, none.rows, none.doubt], [0, 14, null])
+  assert.match(none.reads[0]!.because, /^Nothing of it is kept yet/)
+  await run()
+  const after = await foreseen()
+  const [closed] = none.reads
+  assert.equal(after.kept, 12)
+  assert.deepEqual(after.reads, [none.reads.at(-1)])
+  assert.match(after.reads[0]!.because, /^Open: its rows may come until 2 days after its end/)
+  assert.deepEqual([closed!.from, closed!.until, after.rows], ['2026-01-01', '2026-01-13', 2])
+  const other = DEFINITION.replace('sum(amount)', 'max(amount)')
+  const changed = await foreseen(templateOf(TEMPLATE.source, { 'metrics/revenue.yaml': other }))
+  assert.match(changed.reads[0]!.because, /but of one other series of the metric: another value/)
+  assert.equal(changed.kept, 0)
+  await store.dropKeptDays({ workspace_id, metrics: ['revenue'] })
+})
 
 test('a run reads what is new, an audit finds what was changed, and a run over nothing kept reads all again', async () => {
   const full = await run(0)

@@ -30,9 +30,31 @@ export const keptDayTests: ConformanceTests = {
     assert.equal(await store.findKeptDays({ ...key, ...all, workspace_id }), null)
     await store.keepDays({ ...series, workspace_id, read_at, days })
     await store.deleteWorkspace(workspace_id)
-    assert.equal(await store.dropKeptDays({ workspace_id: WORKSPACE, metrics: ['costs', 'revenue'] }), 1)
+    const metrics = ['costs', 'revenue']
+    const bytes = await store.keptBytes(key)
+    assert.deepEqual(await store.keptOfMetrics({ workspace_id: WORKSPACE, metrics }), [
+      { metric: 'revenue', series: 1, days: 2, bytes, doubt: null },
+    ])
+    assert.equal(await store.dropKeptDays({ workspace_id: WORKSPACE, metrics }), 1)
+    assert.deepEqual(await store.keptOfMetrics({ workspace_id: WORKSPACE, metrics }), [])
     assert.equal(await store.findKeptDays({ ...key, ...all }), null)
     assert.equal(await store.keptBytes(key), 0)
+  },
+  'drops the days of a metric with the metric': async ({ store, now }) => {
+    const metric = { workspace_id: WORKSPACE, metric_id: 'revenue' }
+    await store.putMetric({ ...metric, source: 'metric: revenue', user_id: 'ada' })
+    const read_at = at(now())
+    await store.keepDays({ ...series, read_at, days: [day('2026-01-01', '[1]')] })
+    const other = { ...series, series_key: 'b'.repeat(64), metric: 'costs' }
+    await store.keepDays({ ...other, read_at, days: [day('2026-01-01', '[1]')] })
+    assert.equal(await store.deleteMetric(metric), true)
+    assert.equal(await store.findKeptDays({ ...key, ...all }), null)
+    const metrics = ['costs', 'revenue']
+    const left = await store.keptOfMetrics({ workspace_id: WORKSPACE, metrics })
+    assert.deepEqual(
+      left.map(({ metric: name }) => name),
+      ['costs'],
+    )
   },
   'moves the look for marked rows on only from where it was found': async ({ store, now }) => {
     const [first, second, third] = [at(now() - 2 * DAY), at(now() - DAY), at(now())]

@@ -19,6 +19,17 @@ function amount({ rows, bytes }: { rows: number; bytes: number }, about = ''): s
   return `${many}, ${about}${Math.round(size).toLocaleString('en')} ${unit}`
 }
 
+function daysText({ kept, reads, doubt }: NonNullable<ExplainedSource['days']>): string[] {
+  return [
+    `  ${counted(kept, 'kept day')}; a run reads`,
+    ...reads.map(({ from, until, because }) => {
+      const days = until === null ? `from ${from}` : `${from} to before ${until}`
+      return `  - ${days}: ${because}`
+    }),
+    ...(doubt === null ? [] : [`  doubt: ${doubt}`]),
+  ]
+}
+
 function sourceText({
   name,
   place,
@@ -29,6 +40,7 @@ function sourceText({
   rows,
   bytes,
   refused,
+  days,
 }: ExplainedSource): string {
   const over = connection === null ? 'files' : `connection ${connection}, ${kind}`
   const where =
@@ -42,6 +54,7 @@ function sourceText({
   return [
     `source ${name} (${over}): ${where}`,
     ...(because === null ? [] : [`  ${because}`]),
+    ...(days === null ? [] : daysText(days)),
     ...(sql === null ? [] : [indented(sql)]),
     ...(refused === null ? [] : [`  refused: ${refused}`]),
   ].join('\n')

@@ -3,7 +3,14 @@ import path from 'node:path'
 import type { MetricView } from '@assay/client'
 import { eachCommand, pageCommand, showCommand } from '../../client-command.ts'
 import { flag, LIMIT, limitOption, text } from '../../options.ts'
+import { counted } from '../../print.ts'
 import { readText } from '../local/text-file.ts'
+
+function keptText({ kept }: MetricView): string {
+  if (kept === null) return ''
+  const { series, days, bytes, most_bytes } = kept
+  return `${counted(days, 'day')} of ${series} series, ${bytes.toLocaleString('en')} of ${most_bytes.toLocaleString('en')} bytes that the workspace may take`
+}
 
 function describe(metric: MetricView): string {
   const { metric_id, label, description, version, origin, unit, good, grain, zone, target, events } = metric
@@ -16,6 +23,8 @@ function describe(metric: MetricView): string {
     ['tests', metric.tests.join('; ')],
     ['events', events.map((event) => `${event.date} ${event.label}`).join('; ')],
     ['connection', metric.connections.join(', ')],
+    ['kept days', keptText(metric)],
+    ['doubt', metric.kept?.doubt ?? ''],
   ]
   const told = lines
     .filter(([, value]) => value !== '')

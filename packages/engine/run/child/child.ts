@@ -180,7 +180,8 @@ async function perform(
       await new Promise<void>((sent) =>
         send({ type: 'started', id: mine.id, timeout_ms: EXPLAIN_MS }, () => sent()),
       )
-      return explainTask(task, inspection(mine, engine, room))
+      const { keeper } = mine.partitions
+      return explainTask(task, { ...inspection(mine, engine, room), keeper })
     }
     case 'read':
       return readTask(task)

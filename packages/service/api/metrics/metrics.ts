@@ -72,6 +72,19 @@ async function putMetrics(
   return found
 }
 
+/** Returns each with what is kept of its days. */
+async function withKept(
+  { services: { store, files }, principal: { workspace_id } }: Pick<Call, 'services' | 'principal'>,
+  views: readonly MetricView[],
+): Promise<MetricView[]> {
+  const metrics = views.map(({ metric_id }) => metric_id)
+  const found = await store.keptOfMetrics({ workspace_id, metrics })
+  if (found.length === 0) return [...views]
+  const most_bytes = (await store.getWorkspace(workspace_id))?.max_files_bytes ?? files.limits.quota
+  const kept = new Map(found.map(({ metric, ...of }) => [metric, { ...of, most_bytes }]))
+  return views.map((view) => ({ ...view, kept: kept.get(view.metric_id) ?? null }))
+}
+
 /** Returns the metrics of files, without those of the repository that the workspace has put itself. */
 async function ofFiles({
   services: { catalog, store },
@@ -108,7 +121,7 @@ export const listMetrics = operation({
     const fits = (view: MetricView): boolean => !known.has(view.metric_id) && speaksOf(view, q)
     const put = await putMetrics(call, { after, most: limit + 1, fits })
     const views = [...ofFolders, ...put].toSorted((a, b) => (a.metric_id < b.metric_id ? -1 : 1))
-    const items = views.slice(0, limit)
+    const items = await withKept(call, views.slice(0, limit))
     return { items, next_cursor: views.length > limit ? items.at(-1)!.metric_id : null }
   },
 })
@@ -121,16 +134,23 @@ export const getMetric = operation({
   params: MetricPath,
   replies: { 200: { description: 'The metric', schema: WithSource } },
   errors: ['not_found', 'workspace_busy', 'preview_failed'],
-  async handle({ services, principal: { workspace_id }, params: { metric_id }, reply }) {
+  async handle(call) {
+    const {
+      services,
+      principal: { workspace_id },
+      params: { metric_id },
+      reply,
+    } = call
+    const kept = async (view: MetricView): Promise<MetricView> => (await withKept(call, [view]))[0]!
     const entry = services.catalog.metrics().find(({ view }) => view.metric_id === metric_id)
     const mayBePut = entry === undefined || entry.origin === 'git'
     const put = mayBePut ? await services.store.getMetric({ workspace_id, metric_id }) : null
     const source = put?.source ?? entry?.source
     if (source !== undefined) void reply.header('etag', tagOfSource(source))
-    if (entry && !put) return { ...entry.view, source: entry.source }
+    if (entry && !put) return { ...(await kept(entry.view)), source: entry.source }
     if (!put) throw notFound('metric', metric_id)
     const { view } = await readHead(services, workspace_id, metric_id, put.source)
-    return { ...view, source: put.source }
+    return { ...(await kept(view)), source: put.source }
   },
 })
 
@@ -203,7 +223,7 @@ export const deleteMetric = operation({
   audit: 'metric.delete',
   summary: 'Delete a metric of the workspace',
   description:
-    'Jobs that were created with it stay. A template that names it creates no job until it is put again.',
+    'Jobs that were created with it stay, and the days that are kept of it go. A template that names it creates no job until it is put again.',
   scope: 'publisher',
   params: MetricPath,
   replies: { 204: { description: 'The metric is deleted' } },

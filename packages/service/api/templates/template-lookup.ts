@@ -10,6 +10,7 @@ import { notFound } from '@assay/model/errors'
 import { type Fault, faultToFieldError, type TemplateSource } from '@assay/model/template'
 import { DEFAULT_WORKSPACE, includesScope, type Principal } from '@assay/model/token'
 import { downloadFaults } from '../../outgoing/host-faults.ts'
+import { createFinder } from '../../partitions/keeper.ts'
 import { findTemplate } from '../../templates/find-template.ts'
 import { nameNearest, withMetrics } from '../../templates/own-metrics.ts'
 import type { Services } from '../dependencies.ts'
@@ -105,7 +106,7 @@ export async function rootsOf(services: Services, { workspace_id }: Principal): 
  * template may use connections.
  */
 export function connectionsFor(
-  { connections }: Pick<Services, 'connections'>,
+  { connections, store, files }: Pick<Services, 'connections' | 'store' | 'files'>,
   { workspace_id, scopes }: Principal,
   { view }: Pick<FoundTemplate, 'view'>,
   draft: boolean,
@@ -114,5 +115,8 @@ export function connectionsFor(
     draft && !includesScope(scopes, 'publisher')
       ? 'A draft reads over a connection only with a token of the scope publisher: use one, or ask somebody who has it to publish the template.'
       : undefined
-  return connections.accessFor({ workspace_id, names: async () => view.connections, withheld })
+  return {
+    ...connections.accessFor({ workspace_id, names: async () => view.connections, withheld }),
+    keeper: createFinder({ store, files }, workspace_id),
+  }
 }

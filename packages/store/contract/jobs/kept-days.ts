@@ -19,6 +19,16 @@ export interface KeptDaysOf {
   days: KeptDay[]
 }
 
+/** What is kept of all series of a metric. */
+export interface KeptOfMetric {
+  metric: string
+  series: number
+  days: number
+  bytes: number
+  /** What an audit found of one of them. */
+  doubt: string | null
+}
+
 /** A day that is read again, to compare it. */
 export interface DayToAudit extends KeptSeriesKey, KeptDay {
   metric: string
@@ -50,6 +60,8 @@ export interface KeptDayStore {
   /** Drops the series of these metrics. Returns their number. */
   dropKeptDays(input: { workspace_id: string; metrics: string[] }): Promise<number>
   keptBytes(query: { workspace_id: string }): Promise<number>
+  /** Of those metrics of which something is kept, by name. */
+  keptOfMetrics(query: { workspace_id: string; metrics: string[] }): Promise<KeptOfMetric[]>
   /**
    * Returns a random day of a series that was not audited since `before`. The series counts as audited from now on.
    * Null if there is none.

@@ -20,5 +20,6 @@ export interface MetricStore {
   listMetrics(input: { workspace_id: string; after: string; limit: number }): Promise<StoredMetric[]>
   /** Returns the metrics of these ids that exist, sorted by id. */
   findMetrics(input: { workspace_id: string; metric_ids: string[] }): Promise<StoredMetric[]>
+  /** With the days that are kept of it. */
   deleteMetric(input: { workspace_id: string; metric_id: string }): Promise<boolean>
 }

@@ -1,5 +1,5 @@
 /** Kept days: the statistics of days of metrics. They are kept whole or not at all, within the disk of their workspace. */
-import type { DayToAudit, KeptDaysOf, KeptSeriesKey } from '../../contract/jobs/kept-days.ts'
+import type { DayToAudit, KeptDaysOf, KeptOfMetric, KeptSeriesKey } from '../../contract/jobs/kept-days.ts'
 import type { Reader, Routine, Writer } from '../../rows.ts'
 import type { Input } from '../../store.ts'
 import { KEPT_DAYS, KEPT_SERIES } from '../../tables/jobs/kept-days.ts'
@@ -14,6 +14,14 @@ const DAYS = KEPT_DAYS.select(`${OF_SERIES} AND day >= :from AND day < :until OR
 ])
 const BYTES = KEPT_DAYS.sql<{ bytes: number }>(
   `SELECT CAST(coalesce(sum(bytes), 0) AS bigint) AS bytes FROM kept_days ${by('workspace_id')}`,
+)
+const OF_METRICS = KEPT_SERIES.sql<KeptOfMetric>(
+  `SELECT kept_series.metric, CAST(count(DISTINCT kept_series.series_key) AS integer) AS series,
+     CAST(count(day) AS integer) AS days, CAST(coalesce(sum(bytes), 0) AS bigint) AS bytes, max(doubt) AS doubt
+   FROM kept_series LEFT JOIN kept_days ON kept_days.workspace_id = kept_series.workspace_id
+     AND kept_days.series_key = kept_series.series_key
+   WHERE kept_series.workspace_id = :workspace_id AND metric = ANY (:metrics)
+   GROUP BY kept_series.metric ORDER BY kept_series.metric`,
 )
 const KEEP_SERIES = KEPT_SERIES.insert(
   KEPT_SERIES.columns,
@@ -56,6 +64,10 @@ export function* findKeptDays(from: Reader, query: Input<'findKeptDays'>): Routi
 
 export function* keptBytes(from: Reader, query: Input<'keptBytes'>): Routine<number> {
   return (yield* from.find(BYTES, query))!.bytes
+}
+
+export function keptOfMetrics(from: Reader, query: Input<'keptOfMetrics'>): Routine<KeptOfMetric[]> {
+  return from.all(OF_METRICS, query)
 }
 
 export function* keepDays(tx: Writer, input: Input<'keepDays'>): Routine<boolean> {

@@ -6,6 +6,7 @@ import type { Input } from '../../store.ts'
 import { by } from '../../tables/table.ts'
 import { METRICS } from '../../tables/workspaces/metrics.ts'
 import { endDrafts } from '../accounts/kept-drafts.ts'
+import { dropKeptDays } from '../jobs/kept-days.ts'
 import { LOCK_WORKSPACE } from '../workspace-lock.ts'
 
 const OF_ID = by('workspace_id', 'metric_id')
@@ -62,5 +63,7 @@ export function findMetrics(from: Reader, input: Input<'findMetrics'>): Routine<
 }
 
 export function* deleteMetric(tx: Writer, key: Key): Routine<boolean> {
-  return (yield* tx.run(DELETE, key)) > 0
+  if ((yield* tx.run(DELETE, key)) === 0) return false
+  yield* dropKeptDays(tx, { workspace_id: key.workspace_id, metrics: [key.metric_id] })
+  return true
 }

@@ -10,7 +10,7 @@ import { Loaded, Page } from '../../parts/page.tsx'
 import { FollowMetric } from '../../parts/receivers/follow.tsx'
 import { ORIGINS } from '../../words/origins.ts'
 import { MetricState } from './state.tsx'
-import { betterText, targetText, testsText } from './words.ts'
+import { betterText, keptText, targetText, testsText } from './words.ts'
 
 const SourceView = lazy(() =>
   import('../../parts/text/editor.tsx').then(({ SourceView }) => ({ default: SourceView })),
@@ -28,6 +28,7 @@ function factsOf(metric: MetricView): [string, string][] {
     ['Tests', testsText(metric)],
     ['Events', metric.events.map(({ date, label }) => `${date} ${label}`).join('; ')],
     ['Connection', metric.connections.join(', ')],
+    ['Kept days', keptText(metric)],
     ['Version', metric.version],
     ['From', ORIGINS[metric.origin]],
   ]
@@ -104,6 +105,11 @@ export function MetricPage() {
       <Loaded query={query}>
         {(metric) => (
           <>
+            {metric.kept?.doubt && (
+              <div className="fault" role="status">
+                <p>Kept days differ: {metric.kept.doubt}</p>
+              </div>
+            )}
             <FactList noun="Metric" id={metric.metric_id} rows={factsOf(metric)} />
             <MetricState metric={metric} />
             <h2>Definition</h2>

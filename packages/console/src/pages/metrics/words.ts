@@ -1,5 +1,6 @@
 /** What a metric is, in words. */
 import type { MetricView } from '@assay/client'
+import { size } from '../../words/durations.ts'
 
 const BETTER: Record<MetricView['good'], string> = { up: 'higher', down: 'lower', none: '' }
 export const betterText = ({ good }: MetricView): string => BETTER[good]
@@ -27,4 +28,10 @@ export function targetText({ target, unit, fmt }: MetricView): string {
   const share = fmt?.startsWith('pct')
   const value = share ? `${(target.value * 100).toLocaleString('en')} %` : target.value.toLocaleString('en')
   return [value, unit, 'per', target.per].filter(Boolean).join(' ')
+}
+
+export function keptText({ kept }: MetricView): string {
+  if (kept === null) return ''
+  const { series, days, bytes, most_bytes } = kept
+  return `${days.toLocaleString('en')} of ${series} series, ${size(bytes)} of the ${size(most_bytes)} that the workspace may take`
 }

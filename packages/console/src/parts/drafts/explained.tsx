@@ -19,6 +19,25 @@ function whereOf({ place, connection, kind }: ExplainedSource): string {
   return place === 'database' ? `stays in ${connection} (${kind})` : `moves here from ${connection} (${kind})`
 }
 
+/** Which days of a metric are kept, and which a run reads. */
+function Days({ days }: { days: ExplainedSource['days'] }) {
+  if (days === null) return null
+  const { kept, reads, doubt } = days
+  return (
+    <div className="small">
+      <p>Days that are kept: {count(kept)}. A run reads</p>
+      <ul>
+        {reads.map(({ from, until, because }) => (
+          <li key={from}>
+            {until === null ? `from ${from}` : `${from} to before ${until}`}: {because}
+          </li>
+        ))}
+      </ul>
+      {doubt !== null && <p role="status">{doubt}</p>}
+    </div>
+  )
+}
+
 function Sources({ sources }: { sources: readonly ExplainedSource[] }) {
   return (
     <>
@@ -31,6 +50,7 @@ function Sources({ sources }: { sources: readonly ExplainedSource[] }) {
             <td>
               {whereOf(source)}
               {source.because !== null && <p className="small">{source.because}</p>}
+              <Days days={source.days} />
             </td>
             <td className="right">{count(source.rows)}</td>
             <td className="right">{count(source.bytes)}</td>
