@@ -3,7 +3,7 @@
  * that changing load of the machine affects both sides of it.
  */
 
-/** One turn: ours and theirs, in the same unit, measured one right after the other. */
+/** One turn: our measurement and theirs, in the same unit, one right after the other. */
 export interface Turn {
   ours: number
   theirs: number
@@ -11,7 +11,7 @@ export interface Turn {
 
 export interface Aim {
   text: string
-  /** Judges the median of what is compared. */
+  /** Tells whether the median meets the aim. */
   holds(median: number): boolean
 }
 
@@ -20,8 +20,8 @@ export interface Figure {
   beside: string
   aim: Aim | null
   /**
-   * `ratio`: ours / theirs. `inverse`: theirs / ours, for times, where more is better, too. `difference`: ours - theirs.
-   * `value`: ours alone.
+   * The comparison of the two. `ratio`: ours / theirs. `inverse`: theirs / ours, for times, so that more is better.
+   * `difference`: ours - theirs. `value`: ours alone.
    */
   compare: 'ratio' | 'inverse' | 'difference' | 'value'
   unit: string
@@ -29,7 +29,7 @@ export interface Figure {
   note?: string
 }
 
-/** A row that could not be measured here, and why. */
+/** A row that could not be measured on this machine, with the reason. */
 export interface Missing {
   work: string
   beside: string
@@ -60,7 +60,7 @@ export function median(values: number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
 }
 
-/** The value below which the share lies; the nearest rank. */
+/** Returns the value below which the share of the values lies (nearest rank). */
 export function percentile(values: number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(share * sorted.length) - 1))]!

@@ -15,9 +15,9 @@ export interface LoadOptions {
   url: string
   connections: number
   headers?: Record<string, string>
-  /** The next request, or null when no more is to be sent. */
+  /** Returns the next request, or null to stop. */
   next(): Ask | null
-  /** Each answer's body. */
+  /** Called with the body of each answer. */
   onBody?: (body: string) => void
 }
 
@@ -95,7 +95,7 @@ function oneConnection(options: LoadOptions, onAnswer: () => void): Promise<void
   })
 }
 
-/** Sends until `next` gives no more. */
+/** Sends requests until `next` returns null. */
 export async function sendAll(options: LoadOptions): Promise<Load> {
   const began = performance.now()
   let requests = 0
@@ -109,7 +109,7 @@ export async function sendAll(options: LoadOptions): Promise<Load> {
   return { requests, seconds: (performance.now() - began) / 1000 }
 }
 
-/** Sends for `seconds` and answers with the requests a second. */
+/** Sends requests for `seconds`. Returns the requests a second. */
 export async function requestRate(options: LoadOptions, seconds: number): Promise<number> {
   const until = performance.now() + seconds * 1000
   const next = (): Ask | null => (performance.now() < until ? options.next() : null)

@@ -1,8 +1,8 @@
 /**
- * Runs the rows and writes the table. `npm start`: every row in its long form. `npm start -- --short`: in the short form;
- * `--medium`: in the short form, but for the 100 million rows.
- * `npm start -- status start`: only these rows; the other rows of the table stay as they were measured.
- * `npm start -- sources --of MariaDB`: only this kind of source; nothing is kept.
+ * Runs the rows and writes the table. `npm start` runs every row in its long form. `npm start -- --short` runs the
+ * short form, and `--medium` the short form except for the rows of 100 million rows. `npm start -- status start` runs
+ * only these rows; the other rows of the table stay as they were measured. `npm start -- sources --of MariaDB` runs
+ * only this kind of source and keeps nothing.
  */
 import { parseArgs } from 'node:util'
 import type { Outcome } from './figure.ts'

@@ -14,7 +14,7 @@ export const TOKEN = 'bench-token-0123456789'
 export interface Form {
   short: boolean
   turns: number
-  /** Only the kinds whose name holds this text. */
+  /** Only the kinds whose name contains this text. */
   of: string
 }
 
@@ -23,7 +23,7 @@ export interface Row {
   run(form: Form): Promise<(Figure | Missing)[]>
 }
 
-/** Ours, theirs, ours, theirs, ...: one warm turn of each that is not counted, then `turns`. */
+/** Measures in turns: ours, theirs, ours, theirs, ... One warm turn of each is not counted; `turns` turns follow. */
 export async function inTurns<T>(
   turns: number,
   ours: () => Promise<T>,
@@ -53,7 +53,7 @@ export async function withFolder<T>(work: (folder: string) => Promise<T>): Promi
   }
 }
 
-/** The environment without settings of ours. */
+/** Returns the environment without settings of Assay. */
 export function environment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('ASSAY_'))
   return { ...Object.fromEntries(kept), ...extra }
@@ -78,7 +78,7 @@ async function firstLine(child: ChildProcess, pattern: RegExp): Promise<string> 
   })
 }
 
-/** The processes that this one started, so that all of them are ended. */
+/** The processes that this process has started. All of them are ended. */
 const started = new Set<ChildProcess>()
 process.on('exit', () => {
   for (const child of started) child.kill('SIGKILL')
@@ -97,7 +97,7 @@ async function end(child: ChildProcess): Promise<void> {
   await once(child, 'exit')
 }
 
-/** The service as its users start it, with its log (a line for each request) written to nowhere. */
+/** Starts the service as its users start it. Its log (a line for each request) is written to nowhere. */
 export async function startService(home: string, env: Record<string, string> = {}): Promise<Running> {
   const profile = process.env.BENCH_PROFILE
     ? ['--cpu-prof', `--cpu-prof-dir=${process.env.BENCH_PROFILE}`]
@@ -135,14 +135,14 @@ export async function withService<T>(
 
 export interface Peer {
   pid: number
-  /** The first message that it sent: its address, or that it is ready. */
+  /** The first message of the process: its address, or that it is ready. */
   ready: string
-  /** Sends a message and answers with the reply. */
+  /** Sends a message. Resolves with the reply. */
   ask<T>(message: Serializable): Promise<T>
   stop(): Promise<void>
 }
 
-/** A file of peers/ as a process; its first message says that it is ready. */
+/** Starts a file of peers/ as a process. Its first message says that it is ready. */
 export async function startPeer(file: string, args: string[] = []): Promise<Peer> {
   const child = watched(fork(path.join(import.meta.dirname, 'peers', file), args, { env: environment() }))
   const ready = await message<string>(child)
@@ -169,13 +169,13 @@ function message<T>(child: ChildProcess): Promise<T> {
   })
 }
 
-/** A line of /proc/PID/status in bytes, such as VmRSS or VmHWM. */
+/** Returns a line of /proc/PID/status in bytes, such as VmRSS or VmHWM. */
 export function memoryOf(pid: number, line: 'VmRSS' | 'VmHWM'): number {
   const text = readFileSync(`/proc/${pid}/status`, 'latin1')
   return Number(new RegExp(`^${line}:\\s+(\\d+) kB$`, 'm').exec(text)![1]) * 1024
 }
 
-/** The least that a job can be: one row of SQL and one line of prose. */
+/** The smallest job: one row of SQL and one line of prose. */
 export const TRIVIAL_SQL = 'select 42 as answer'
 export const TRIVIAL = `# Trivial
 
@@ -191,7 +191,7 @@ export async function putTrivial({ client }: Running): Promise<void> {
   await client.templates.put(TRIVIAL_ID, TRIVIAL)
 }
 
-/** Waits until nothing is queued or running. */
+/** Waits until no job is queued or running. */
 export async function untilDrained({ client }: Running, everyMs = 20): Promise<void> {
   for (;;) {
     const { jobs, deliveries } = await client.queue()

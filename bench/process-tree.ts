@@ -7,7 +7,7 @@ const EVERY_MS = 20
 
 export interface TreeUse {
   ms: number
-  /** Proportional set size: memory that processes share counts once. Sampled every 20 ms. */
+  /** The peak of the proportional set size in bytes: memory that processes share counts once. It is sampled every 20 ms. */
   peak_bytes: number
 }
 
@@ -24,7 +24,10 @@ function childrenOf(pid: number): number[] {
   )
 }
 
-/** Proportional set size in bytes: memory that processes share counts once. A process that ended meanwhile holds none. */
+/**
+ * Returns the proportional set size in bytes: memory that processes share counts once. A process that ended meanwhile
+ * counts as 0.
+ */
 export function held(pid: number, withChildren = true): number {
   try {
     const own = Number(/^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1'))![1])

@@ -8,10 +8,10 @@ import { median } from './figure.ts'
 import { type Meter, perSecond } from './queues.ts'
 
 export interface Cost {
-  /** Milliseconds of this process and of PostgreSQL's, a job. */
+  /** Milliseconds for a job: of this process, and of PostgreSQL. */
   client_ms: number
   server_ms: number
-  /** Bytes of the write-ahead log for a job. */
+  /** The bytes of the write-ahead log for a job. */
   log_bytes: number
 }
 
@@ -20,7 +20,7 @@ const TICK_MS = 10
 
 interface Processor {
   parent: number
-  /** The processor time, including that of ended children. */
+  /** The processor time in milliseconds, including that of ended children. */
   ms: number
 }
 
@@ -47,7 +47,7 @@ function serverMs(postmaster: number): number {
     .reduce((sum, { of }) => sum + (of?.ms ?? 0), 0)
 }
 
-/** The cost of each stretch of work is added to `costs`. */
+/** Returns a meter that adds the cost of each stretch of work to `costs`. */
 export function costMeter(url: string, costs: Cost[]): Meter {
   return async (count, work) => {
     const client = new Client({ connectionString: url })
@@ -76,7 +76,7 @@ export function costMeter(url: string, costs: Cost[]): Meter {
   }
 }
 
-/** The medians of ours beside theirs, if theirs are known. */
+/** Describes the medians of ours beside theirs, if theirs are known. */
 export function costText(ours: readonly Cost[], theirs: readonly Cost[]): string {
   const beside = (unit: string, of: (cost: Cost) => number, digits: number): string =>
     [ours, theirs]

@@ -1,9 +1,9 @@
 /**
- * The same work through four queues: each job is claimed, writes a result of 10 kB and a delivery to one webhook, and
- * ends. The peers on PostgreSQL write both rows in a transaction as their users would: once for each job, however often
- * it runs, and in a form in which a sender finds due deliveries. `single`: one worker that holds one job at a time.
- * `batch`: each as its own documentation says that it is fastest. Jobs are queued before; measured is from the first
- * claim to the last settle.
+ * Runs the same work through four queues: each job is claimed, writes a result of 10 kB and a delivery to one
+ * webhook, and ends. The peers on PostgreSQL write both rows in a transaction as their users would: once for each
+ * job, however often it runs, and in a form in which a sender finds due deliveries. `single`: one worker that holds
+ * one job at a time. `batch`: each queue as its own documentation says that it is fastest. Jobs are queued before;
+ * the time runs from the first claim to the last settle.
  */
 
 import { uuidv7 } from '@assay/model/ids'
@@ -20,11 +20,11 @@ export type Mode = 'single' | 'batch'
 
 const BATCH = 500
 const NODE = 'bench'
-/** 10 kB as JSON. */
+/** A text of 10 kB as JSON. */
 const SUMMARY = 'A summary of ten thousand letters. '.repeat(285)
 const RESULT = JSON.stringify({ summary: SUMMARY })
 
-/** Jobs that do nothing, queued. */
+/** Queues jobs that do nothing. */
 export async function queueEmpty(store: Store, count: number): Promise<void> {
   const template = { template_id: 'empty', version: 'bench', source: '# x', partials: {} }
   const rest = { user_id: 'admin', variables: {}, presence_name: null, priority: 0, metadata: {} }
@@ -49,7 +49,7 @@ function settle(store: Store, { job }: ClaimedJob): Promise<boolean> {
   return store.completeJob({ ...lease, insight_id: uuidv7(), findings: FINDINGS, ran_ms: 0 })
 }
 
-/** A webhook that gets the ends of all jobs; nothing sends its deliveries. */
+/** Adds a webhook that gets the ends of all jobs. Nothing sends its deliveries. */
 export async function addWebhook(store: Store): Promise<void> {
   await store.createWebhook({
     webhook_id: uuidv7(),
@@ -69,7 +69,10 @@ export async function addWebhook(store: Store): Promise<void> {
   })
 }
 
-/** The tables of a user of a queue library: results, one for each job; webhooks; deliveries with their due times. */
+/**
+ * The tables that a user of a queue library makes: results, one for each job; webhooks; deliveries with their due
+ * times.
+ */
 const USER_TABLES = `
   CREATE TABLE IF NOT EXISTS results (
     result_id uuid PRIMARY KEY, job_id text NOT NULL UNIQUE, created_at timestamptz NOT NULL, body json NOT NULL);
@@ -79,7 +82,7 @@ const USER_TABLES = `
     body json NOT NULL, status text NOT NULL, due_at timestamptz NOT NULL, attempts integer NOT NULL DEFAULT 0);
   CREATE INDEX IF NOT EXISTS outbox_due ON outbox (webhook_id, due_at) WHERE status = 'pending';
   INSERT INTO webhooks SELECT gen_random_uuid(), 'https://receiver.example' WHERE NOT EXISTS (SELECT 1 FROM webhooks)`
-// A job that runs a second time, because its worker died before it was known to have ended, writes nothing.
+// A job that runs a second time, because its worker died before its end was recorded, writes nothing.
 const INSERT_RESULTS = `
   INSERT INTO results SELECT id, job_id, now(), body::json
   FROM unnest($1::uuid[], $2::text[], $3::text[]) AS given (id, job_id, body) ON CONFLICT (job_id) DO NOTHING RETURNING result_id`
@@ -99,12 +102,12 @@ async function writeResults(client: Queryable, job_ids: string[]): Promise<void>
   await client.query(INSERT_OUTBOX, [made])
 }
 
-/** Runs the work of so many jobs; answers with jobs a second. */
+/** Runs the work on `count` jobs. Resolves with jobs a second. */
 export type Meter = (count: number, work: () => Promise<void>) => Promise<number>
 
 export const perSecond: Meter = async (count, work) => (count * 1000) / (await milliseconds(work))
 
-/** Works as the worker does: ended jobs are settled while the next ones are claimed. */
+/** Works as the worker of the service does: ended jobs are settled while the next ones are claimed. */
 export async function assay(
   store: Store,
   mode: Mode,
@@ -197,7 +200,7 @@ export async function boss(
   const rate = await meter(count, async () => {
     for (let done = 0; done < count; ) {
       const claimed = await queue.fetch('empty', { batchSize })
-      // In one transaction with the rows of its user, by the connection that the library is given.
+      // The job ends in one transaction with the rows of its user, on the connection that the library is given.
       const client = await pool.connect()
       const db = { executeSql: (text: string, values?: unknown[]) => client.query(text, values) }
       const ids = claimed.map(({ id }) => id)

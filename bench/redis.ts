@@ -1,4 +1,4 @@
-/** A Redis for BullMQ: the one of BENCH_REDIS, else `redis-server` from the path, durable (an fsync for each write). */
+/** A Redis for BullMQ: that of BENCH_REDIS, or else `redis-server` from the path, durable (an fsync for each write). */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { Redis } from 'ioredis'
 
 export interface RunningRedis {
   url: string
-  /** How durable it is, in its own words. */
+  /** How durable the server is, in its own words. */
   settings: string
   stop(): Promise<void>
 }
@@ -24,7 +24,7 @@ async function freePort(): Promise<number> {
 
 async function settingsOf(url: string): Promise<string> {
   const client = new Redis(url, { maxRetriesPerRequest: null })
-  // It may not listen yet: the client asks again.
+  // The server may not listen yet, so the client tries again.
   client.on('error', () => undefined)
   const kept: string[] = []
   for (const name of ['appendonly', 'appendfsync']) {

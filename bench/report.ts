@@ -1,4 +1,4 @@
-/** Keeps each row's outcomes in results.json and makes README.md of them. */
+/** Keeps each row's outcomes in results.json and makes README.md from them. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, release, totalmem } from 'node:os'
 import path from 'node:path'
@@ -9,7 +9,7 @@ import { ROOT } from './measure.ts'
 interface Kept {
   measured_at: string
   form: 'short' | 'long'
-  /** The machine's load when the row ended: above the number of cores, others were at work, too. */
+  /** The machine's load when the row ended. Above the number of cores other programs were at work too. */
   load: number
   outcomes: Outcome[]
 }

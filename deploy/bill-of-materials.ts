@@ -29,10 +29,10 @@ const DEVELOPMENT = 'cdx:npm:package:development'
 const isOfDevelopment = ({ properties = [] }: Component): boolean =>
   properties.some(({ name }) => name === DEVELOPMENT)
 
-/** What builds the console and is not in it. */
+/** Packages that build the console and are not in it. */
 const BUILDERS = ['vite', '@vitejs/plugin-react']
 
-/** The packages that are built into the console, with their versions. */
+/** Returns the packages that are built into the console, with their versions. */
 function builtIn(): string[] {
   const manifest = readFileSync(path.join(root, 'packages/console/package.json'), 'utf8')
   const { devDependencies } = JSON.parse(manifest) as { devDependencies: Record<string, string> }
@@ -41,7 +41,7 @@ function builtIn(): string[] {
     .map(([name, version]) => `${name}@${version}`)
 }
 
-/** They and all that they need. */
+/** Returns the packages and all that they need. */
 function withNeeded(references: readonly string[], { dependencies }: BillOfMaterials): Set<string> {
   const needs = new Map(dependencies.map(({ ref, dependsOn }) => [ref, dependsOn]))
   const all = new Set<string>()
@@ -54,7 +54,10 @@ function withNeeded(references: readonly string[], { dependencies }: BillOfMater
   return all
 }
 
-/** npm names our own packages by their folders, and tells of what is built in that it is of development. */
+/**
+ * Returns a component in its public form. npm names our own packages by their folders, and marks packages that are
+ * built in as development ones.
+ */
 function shown({ properties = [], ...component }: Component): Component {
   const reference = component['bom-ref']
   return {
@@ -65,7 +68,7 @@ function shown({ properties = [], ...component }: Component): Component {
   }
 }
 
-/** The same lock gives the same bill: it holds neither a time nor an id of its own. */
+/** Returns the bill of materials. The same lock gives the same bill: it holds neither a time nor an id of its own. */
 export function billOfMaterials(): BillOfMaterials {
   const said = execFileSync(
     'npm',

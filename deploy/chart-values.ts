@@ -1,7 +1,10 @@
-/** The schema of the chart's values: closed, with the names of the settings as the service knows them. Secrets are names of Secrets only. */
+/**
+ * Makes the schema of the chart's values. It is closed, with the names of the settings as the service knows them. A
+ * value for a secret is the name of a Secret.
+ */
 import { SETTINGS } from '@assay/service/config/config'
 
-/** What the chart sets by itself, from values of its own. */
+/** The settings that the chart sets by itself, from values of its own. */
 const SET_BY_CHART = [
   'ROLES',
   'STORE',
@@ -107,11 +110,11 @@ const VALUES = closed({
   podAnnotations: texts,
   nodeSelector: texts,
   tolerations: { type: 'array', items: toleration },
-  // Helm gives every chart this one, for those above it.
+  // Helm gives this value to every chart, for the charts above it.
   global: { type: 'object' },
 })
 
-/** Uploads lie in one place. */
+/** Uploads are in one place only. */
 const ONE_PLACE = {
   anyOf: [
     { properties: { files: { properties: { claim: { maxLength: 0 } } } } },

@@ -1,8 +1,8 @@
 /**
- * Packs packages as other projects install them: "npm run pack -- engine client" writes a tarball of each, and of those
- * of ours that they need, into dist/packages (or the folder after --to). A tarball holds compiled JavaScript, its
- * types, the files read at run time, the README and the license; `exports` name the compiled files. The repository
- * itself runs the TypeScript as it is. Beside the tarballs lies sbom.cdx.json, the bill of materials.
+ * Packs packages for other projects. "npm run pack -- engine client" writes a tarball of each, and of our packages
+ * that they need, into dist/packages (or the folder after --to). A tarball holds compiled JavaScript, its types, the
+ * files read at run time, the README and the license; `exports` name the compiled files. The repository itself runs
+ * the TypeScript as it is. Beside the tarballs lies sbom.cdx.json, the bill of materials.
  */
 import { execFileSync } from 'node:child_process'
 import {
@@ -26,7 +26,7 @@ export interface Manifest {
   description: string
   private?: boolean
   exports: Record<string, string>
-  /** What stands for a file in a browser. */
+  /** The file that replaces another one in a browser. */
   browser?: Record<string, string>
   dependencies?: Record<string, string>
   devDependencies?: Record<string, string>
@@ -38,14 +38,14 @@ const folderOf = (name: string): string => path.join(root, 'packages', name)
 export const manifestOf = (name: string): Manifest =>
   JSON.parse(readFileSync(path.join(folderOf(name), 'package.json'), 'utf8')) as Manifest
 
-/** Files that are started by name, which no import shows. */
+/** Files that are started by name, so that no import shows them. */
 const STARTED: Record<string, string[]> = {
   engine: ['run/child/child.ts', 'run/child/fill-cache.ts'],
   cli: ['main.ts'],
   service: ['git/pull-thread.ts', 'recovery/thread.ts'],
 }
 const BIN: Record<string, Record<string, string>> = { cli: { assay: './main.js' } }
-/** Files read at run time: from, relative to the repository, and to, relative to the package. */
+/** Files that are read at run time: from, relative to the repository, and to, relative to the package. */
 export const READ: Record<string, [from: string, to: string][]> = {
   engine: [
     ['templates', 'templates'],
@@ -55,14 +55,17 @@ export const READ: Record<string, [from: string, to: string][]> = {
   store: ['sqlite', 'postgres'].map((kind) => [`packages/store/${kind}/migrations`, `${kind}/migrations`]),
 }
 
-/** Files of other packages of ours that a package carries itself, so that it depends on nothing: the import, and the compiled file. */
+/**
+ * Files of our other packages that a package carries itself, so that it depends on nothing: the import, and the
+ * compiled file.
+ */
 const CARRIED: Record<string, [specifier: string, file: string][]> = {
   client: [['@assay/model/signature', 'model/webhooks/signature']],
 }
-/** Packages for CommonJS too, types included: the folder `cjs` holds them compiled a second time. */
+/** Packages that also serve CommonJS, with types: the folder `cjs` holds them compiled a second time. */
 const DUAL = ['client']
 
-/** The names with those of our packages that they need. */
+/** Returns the names with those of our packages that they need. */
 export function withNeeded(names: string[]): string[] {
   const all = new Set<string>()
   const add = (name: string): void => {
@@ -76,10 +79,10 @@ export function withNeeded(names: string[]): string[] {
   return [...all]
 }
 
-/** What CommonJS needs beside the options of the repository. */
+/** The options that CommonJS needs beside those of the repository. */
 const COMMON_JS = { module: 'commonjs', moduleResolution: 'bundler', verbatimModuleSyntax: false }
 
-/** Where the compiler finds what our packages export: the source of each import. */
+/** Returns the source of each import of our packages, for the compiler. */
 export function exportedFiles(): Record<string, [file: string]> {
   return Object.fromEntries(
     globSync('packages/*/package.json', { cwd: root }).flatMap((file) => {
@@ -92,7 +95,7 @@ export function exportedFiles(): Record<string, [file: string]> {
   )
 }
 
-/** Compiles what the packages export and start, with all that it imports, into `out/NAME/`. */
+/** Compiles the files that the packages export and start, with all that they import, into `out/NAME/`. */
 export function compile(names: string[], out: string, other: object = {}): void {
   mkdirSync(out, { recursive: true })
   const files = names.flatMap((name) => {
@@ -105,13 +108,13 @@ export function compile(names: string[], out: string, other: object = {}): void 
   const compilerOptions = {
     target: 'es2023',
     noEmit: false,
-    // "npm run check" has checked the repository; the files are the same for half the work.
+    // "npm run check" has checked the repository, so the check is left out here. It would double the work.
     noCheck: true,
     declaration: true,
     rewriteRelativeImportExtensions: true,
     rootDir: path.join(root, 'packages'),
     typeRoots: [path.join(root, 'node_modules/@types')],
-    // The compiler writes nothing of a file that it first meets through node_modules.
+    // The compiler writes nothing for a file that it first meets through node_modules.
     paths: exportedFiles(),
     outDir: out,
     ...other,
@@ -125,8 +128,8 @@ export function compile(names: string[], out: string, other: object = {}): void 
 }
 
 /**
- * Puts what the package carries beside its own compiled files of `folder`, which lies in `out`. Its types name files as JavaScript does,
- * which every compiler takes.
+ * Copies the files that the package carries beside its own compiled files of `folder`, which lies in `out`. Its types
+ * name files as JavaScript does, which every compiler accepts.
  */
 function carry(name: string, out: string, folder: string): void {
   for (const [specifier, file] of CARRIED[name] ?? []) {
@@ -157,7 +160,7 @@ function compileCommonJs(name: string, stage: string): void {
 
 const compiled = (file: string): string => file.replace(/\.ts$/, '.js')
 
-/** The package.json that other projects read. */
+/** Returns the package.json for other projects. */
 function publicManifest(name: string): Manifest {
   const { private: _, devDependencies: __, ...manifest } = manifestOf(name)
   const formOf = (file: string) => ({ types: file.replace(/\.ts$/, '.d.ts'), default: compiled(file) })
@@ -169,7 +172,7 @@ function publicManifest(name: string): Manifest {
     ]),
   )
   const main = manifest.exports['.']
-  // For tools that do not read `exports`.
+  // These fields are for tools that do not read `exports`.
   if (DUAL.includes(name) && main) {
     const { types, default: file } = formOf(commonJs(main))
     Object.assign(manifest, { main: file, types })
@@ -183,7 +186,7 @@ function publicManifest(name: string): Manifest {
   return { ...manifest, ...(BIN[name] ? { bin: BIN[name] } : {}), exports } as unknown as Manifest
 }
 
-/** Adds to the compiled files of a package all else that its tarball holds. */
+/** Adds the other files of the tarball to the compiled files of a package. */
 function complete(name: string, folder: string): void {
   mkdirSync(folder, { recursive: true })
   for (const [from, to] of READ[name] ?? [])
@@ -196,7 +199,7 @@ function complete(name: string, folder: string): void {
   else writeFileSync(path.join(folder, 'README.md'), `# ${manifest.name}\n\n${manifest.description}\n`)
 }
 
-/** Packs them into `to` and returns the tarballs' paths. */
+/** Packs the packages into `to`. Returns the paths of the tarballs. */
 export function pack(wanted: string[], to: string): string[] {
   const stage = mkdtempSync(path.join(tmpdir(), 'assay-pack-'))
   try {

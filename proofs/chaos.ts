@@ -33,22 +33,22 @@ import type { Proof } from './main.ts'
 export interface ChaosOptions {
   store: 'sqlite' | 'postgres'
   faults: number
-  /** Nodes on PostgreSQL; SQLite has one. */
+  /** The number of nodes on PostgreSQL; SQLite has one. */
   nodes: number
   seed: number
   leaseMs: number
-  /** Milliseconds between faults, on average. */
+  /** The average milliseconds between faults. */
   pauseMs: number
-  /** Unfinished jobs that are kept open. */
+  /** The number of unfinished jobs that are kept open. */
   jobs: number
   clients: number
   /** The most milliseconds by which a clock is set wrong. On SQLite, work that was due waits until the clock reaches that time again. */
   clockMs: number
-  /** Everything must end within this time. */
+  /** The milliseconds within which everything must end. */
   drainMs: number
-  /** Faults that are left out. */
+  /** The faults that are left out. */
   without?: FaultKind[]
-  /** Starts a PostgreSQL of its own, also where ASSAY_TEST_POSTGRES is set: the run kills it. */
+  /** True starts a PostgreSQL of its own even if ASSAY_TEST_POSTGRES is set, because the run kills it. */
   own: boolean
   log(line: string): void
 }
@@ -62,14 +62,17 @@ export interface ChaosReport {
   attempts: number
   messages: number
   repeated: number
-  /** Milliseconds from the last fault to the end of everything. */
+  /** The milliseconds from the last fault to the end of everything. */
   drainedMs: number
 }
 
 const TOKEN = 'assay-chaos-proof-token'
 const ROLES = ['api', 'api,worker', 'worker', 'worker,dispatcher', 'dispatcher', 'api,worker,dispatcher']
 const DISK_MB = 192
-/** A guard against hanging only, because a busy machine may be slow to start six nodes. */
+/**
+ * The limit of a start in milliseconds. It only guards against hanging, because a busy machine may be slow to start
+ * six nodes.
+ */
 const START_MS = 900_000
 
 interface Ground {
@@ -89,7 +92,7 @@ function settings(leaseMs: number): Record<string, string> {
   }
 }
 
-/** The runner ends a file that takes too long with SIGTERM: nothing may outlive it. */
+/** Ends all nodes when the runner ends a file that takes too long (SIGTERM), so that nothing outlives it. */
 function endWithUs(nodes: ChaosNode[], taken: { remove(): void } | null): () => void {
   const ended = (): void => process.exit(1)
   const kill = (): void => {
@@ -190,7 +193,7 @@ async function judge(load: Load, world: World, options: ChaosOptions, report: Ch
   const { settled, lines } = readLogs(world.nodes)
   const entries: Entry[] = [...load.entries, ...world.receivers.entries(), ...settled]
   describe(report, entries)
-  // A job that is stuck has no final state yet, so the final read is skipped.
+  // A stuck job has no final state yet, so the final read is skipped.
   const faults =
     stuck.length > 0
       ? stuck.map(({ what }) => what)
@@ -287,7 +290,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
       await judge(load, world, options, report)
       report.starts = nodes.reduce((sum, node) => sum + node.starts, 0)
     } catch (error) {
-      // Work that stands still is a broken promise, too. The last log lines of the nodes tell where.
+      // Work that stands still breaks a promise too. The last log lines of the nodes tell where.
       report.violations.push(String(error))
       for (const node of nodes) for (const line of lastWords(node)) log(line)
     } finally {

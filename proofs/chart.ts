@@ -1,6 +1,7 @@
 /**
- * The chart of deploy/chart as Kubernetes gets it: rendered by Helm, or where that is not installed by Go's templates and sprig (proofs/chart/render.go),
- * and checked by the schemas of Kubernetes. `--write 1` keeps the renderings for the tests.
+ * Checks the chart of deploy/chart as Kubernetes gets it. Helm renders it or, if Helm is not installed, Go's
+ * templates and sprig (proofs/chart/render.go). The schemas of Kubernetes check the result. `--write 1` keeps the
+ * renderings for the tests.
  */
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** Runs each shipped template at many clocks: its Markdown must be the golden one, byte for byte. */
+/** Runs each shipped template at many clocks. Its Markdown must equal the golden one, byte for byte. */
 import { clockDifferences, withPool } from '../test/gallery.ts'
 import type { Proof } from './main.ts'
 

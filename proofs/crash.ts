@@ -1,7 +1,8 @@
 /**
- * Kills the service at random moments while jobs are created, run, canceled and delivered: the server, its wrapper, or
- * both, with SIGKILL. What clients and a receiver saw is kept as a history, which must be that of a service that was
- * never killed (test/history.ts). Nothing may be left running either: a killed parent takes its children with it.
+ * Kills the service at random moments while jobs are created, run, canceled and delivered: the server, its wrapper,
+ * or both, with SIGKILL. The answers to clients and the requests to a receiver are kept as a history, which must be
+ * that of a service that was never killed (test/history.ts). No process may be left running: a killed parent takes
+ * its children with it.
  */
 import { createHash } from 'node:crypto'
 import { type Client, ClientError, createClient } from '@assay/client'
@@ -21,9 +22,9 @@ import { randomFrom } from './calibration/processes.ts'
 import type { Proof } from './main.ts'
 
 export interface CrashOptions {
-  /** How often the service is killed. */
+  /** The number of kills. */
   rounds: number
-  /** Unfinished jobs at the beginning of each round. */
+  /** The number of unfinished jobs at the beginning of each round. */
   jobs: number
   seed: number
   log(line: string): void
@@ -45,12 +46,12 @@ type Victim = (typeof VICTIMS)[number]
 const TOKEN = 'assay-crash-proof-token'
 const HOOK: Subscription = { receiver: 'hook', events: null, presence_name: 'proof' }
 const CLIENTS = 6
-/** The service is never away as long as this. */
+/** The most milliseconds for which the service may be away. */
 const AWAY_MS = 120_000
-/** Milliseconds from the start to the kill: mostly short, sometimes long. */
+/** The most milliseconds from the start to the kill. Most kills are early, some late. */
 const LATEST_KILL_MS = 4000
 
-/** Work of a few milliseconds to a few hundred; `parts` of zero fails. */
+/** A template that works for a few milliseconds to a few hundred. `parts` of zero fails. */
 const TEMPLATE = `---
 title: Work
 variables:
@@ -88,7 +89,7 @@ function entryOf({ headers, body, at }: Arrival, secret: string, begin: number):
 /** The clients' actions and what they remember of them. */
 function createLoad(client: Client, random: () => number, begin: number) {
   const entries: Entry[] = []
-  /** Run and not yet seen to have ended. */
+  /** The jobs that were run and are not yet known to have ended. */
   const open = new Set<string>()
   let created = 0
 
@@ -141,7 +142,7 @@ function createLoad(client: Client, random: () => number, begin: number) {
     if (random() < 0.05) await cancel(id, stop)
   }
 
-  /** Where the answer to an earlier try was lost, the job may have ended by now. */
+  /** Runs a job. If the answer to an earlier try was lost, the job may have ended by now. */
   async function run(assignment_id: string): Promise<void> {
     const ran = () => ({ kind: 'ran', assignment_id })
     await record(() => client.jobs.run(assignment_id).catch(ignoreConflict), ran)
@@ -151,7 +152,7 @@ function createLoad(client: Client, random: () => number, begin: number) {
     try {
       await insist(() => record(() => client.jobs.cancel(assignment_id), answeredCancel), stop)
     } catch (error) {
-      // It had completed before.
+      // The job had completed before.
       if (!(error instanceof ClientError && error.status === 409)) throw error
     }
   }
@@ -161,7 +162,7 @@ function createLoad(client: Client, random: () => number, begin: number) {
 
 type Load = ReturnType<typeof createLoad>
 
-/** Tops up the open jobs and looks at random ones until told to stop. */
+/** Makes jobs up to the target and looks at random ones until `stop` returns true. */
 async function press(load: Load, target: number, random: () => number, stop: () => boolean): Promise<void> {
   const worker = async (): Promise<void> => {
     while (!stop()) {
@@ -175,7 +176,7 @@ async function press(load: Load, target: number, random: () => number, stop: () 
   await Promise.all(Array.from({ length: CLIENTS }, worker))
 }
 
-/** Kills the processes. Resolves to those that outlived their parent. */
+/** Kills the processes. Resolves with those that outlived their parent. */
 async function killAll(service: Service, victim: Victim): Promise<string[]> {
   const family = [service.wrapper, ...descendants(service.wrapper)]
   if (victim !== 'wrapper') process.kill(service.server, 'SIGKILL')
@@ -184,7 +185,7 @@ async function killAll(service: Service, victim: Victim): Promise<string[]> {
   return family.filter(isAlive).map((pid) => `The process ${pid} outlived a kill of ${victim}.`)
 }
 
-/** After the last start: everything ends, everything arrives, and all of it is read. */
+/** Waits after the last start until everything has ended and arrived, and then reads all of it. */
 async function settle(client: Client, load: Load, webhook_id: string): Promise<void> {
   const never = () => false
   const ran = new Set(load.entries.filter((one) => one.kind === 'ran').map((one) => one.assignment_id))
@@ -293,10 +294,10 @@ export async function crash({ rounds, jobs, seed, log }: CrashOptions): Promise<
       max_in_flight: 32,
     })
     pressing = press(load, jobs, random, () => over)
-    // By turns, so that three rounds kill each.
+    // The victims take turns, so that three rounds kill each.
     const first = Math.floor(random() * VICTIMS.length)
     for (let round = 1; round <= rounds; round += 1) {
-      // On a slow machine jobs end as fast as they are made: the total of ended jobs counts instead.
+      // On a slow machine jobs end as fast as they are made, so the total of ended jobs counts instead.
       const enough = load.created() + 2 * jobs
       await eventually(
         () => load.open.size >= jobs || load.created() >= enough,

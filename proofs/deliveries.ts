@@ -14,15 +14,15 @@ import type { Proof } from './main.ts'
 export interface DeliveriesOptions {
   webhooks: number
   deliveries: number
-  /** How often each rate is measured; the best counts. */
+  /** The number of measurements of each rate. The best counts. */
   rounds: number
-  /** As ASSAY_STORE; an SQLite of its own unless given. */
+  /** The address of the store, as ASSAY_STORE has it. By default an SQLite of its own. */
   url?: string
   log(line: string): void
 }
 
 export interface DeliveriesReport {
-  /** A second. */
+  /** The deliveries a second of the bare loop. */
   bare: number
   delivered: number
   ratio: number

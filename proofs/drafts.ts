@@ -1,6 +1,6 @@
 /**
  * Compares `assay draft` over public tables with labels that were written by hand before (drafts/labels.ts). At least
- * 95 of 100 columns are right, no wrong one is marked as sure, and every draft passes the checks and runs.
+ * 95 of 100 columns must be right, no wrong one may be marked as sure, and every draft must pass the checks and run.
  */
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -18,7 +18,7 @@ const PAGE = path.join(import.meta.dirname, '../docs/drafts.md')
 const FOLDER = path.join(import.meta.dirname, '../node_modules/vega-datasets/data')
 const ROLES: Record<string, string> = { t: 'time', m: 'measure', d: 'dimension', i: 'identifier', o: 'other' }
 
-/** By column. */
+/** Returns the labels by column. */
 function labelsOf(text: string): Map<string, string> {
   return new Map(
     text.split('; ').flatMap((part) => {
@@ -34,10 +34,10 @@ interface Judged {
   /** The template that reads no metrics. */
   alone: string
   columns: number
-  /** Columns whose role is another than the label. */
+  /** The columns whose role differs from the label. */
   wrong: { column: string; label: string; role: string; sure: boolean }[]
   lines: number
-  /** The fault of the checks or the run of either template; empty if both run. */
+  /** The fault of the checks or of the run of either template; empty if both run. */
   fault: string
 }
 

@@ -17,7 +17,7 @@ const USERS_A_LOOK = 20
 const ALPHA = 0.05
 const PLAIN = { ratio: false, covariate: false }
 
-/** Running sums of one arm's units. */
+/** The running sums of the units of one group. */
 class Arm {
   private n = 0
   private readonly sums = [0, 0]
@@ -48,7 +48,7 @@ class Arm {
   }
 }
 
-/** A user's value: the mean of ten rows that share most of their value. */
+/** Returns a user's value: the mean of ten rows that share most of their value. */
 function user(random: Random): number {
   const own = normal(random)
   let sum = 0
@@ -58,7 +58,7 @@ function user(random: Random): number {
 
 export interface NullRuns {
   runs: number
-  /** Called a success at one of the looks: with always-valid p, and with the p of one test. */
+  /** How often a success was called at one of the looks: with the always-valid p, and with the p of one test. */
   sequential: number
   fixed: number
 }
@@ -88,7 +88,10 @@ export function nullRuns(runs: number, seed: number): NullRuns {
   return found
 }
 
-/** The adjusted variance over (1 - r squared) of the plain one, at this correlation: 1 where the covariate does what it should. */
+/**
+ * Returns the adjusted variance divided by (1 - r squared) of the plain one, at this correlation. It is 1 if the
+ * covariate does its work fully.
+ */
 export function covariateShare(correlation: number, units: number, seed: number): number {
   const random = randomFrom(seed)
   const arms = [new Arm(), new Arm()]

@@ -1,7 +1,8 @@
 /**
- * High availability on real servers: a primary with a synchronous standby, three nodes under load, and what an operator's
- * night holds. One node names both servers (`target_session_attrs`), one goes by PgBouncer in transaction mode, one by an
- * address that is moved to the other server. The history of all jobs is checked as in the chaos proof.
+ * Checks high availability on real servers: a primary with a synchronous standby, three nodes under load, and the
+ * failures that an operator meets. One node names both servers (`target_session_attrs`), one uses PgBouncer in
+ * transaction mode, one an address that is moved to the other server. The history of all jobs is checked as in the
+ * chaos proof.
  */
 import path from 'node:path'
 import { createClient } from '@assay/client'
@@ -22,12 +23,12 @@ import type { Proof } from './main.ts'
 
 const TOKEN = 'assay-failover-proof-token'
 const DATABASE = 'assay_ha'
-/** Owner of the database, without any right beyond. */
+/** The owner of the database, who has no further rights. */
 const ROLE = 'assay'
 const LEASE_MS = 10_000
 const START_MS = 300_000
 const DRAIN_MS = 300_000
-/** /readyz tells within this time. */
+/** The milliseconds within which /readyz must report a change. */
 const TOLD_MS = 2000
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
@@ -48,7 +49,7 @@ async function ask(url: string, ...statements: string[]): Promise<Record<string,
 const urlOf = ({ port }: Postgres, database = DATABASE): string =>
   `postgres://postgres@127.0.0.1:${port}/${database}`
 
-/** A commit is answered when the standby has it, so that no accepted job is lost with the primary. */
+/** Makes the primary answer a commit only when the standby has it, so that no accepted job is lost with the primary. */
 async function synchronise(primary: Postgres): Promise<void> {
   const url = urlOf(primary)
   await ask(url, `ALTER SYSTEM SET synchronous_standby_names = '*'`, 'SELECT pg_reload_conf()')
@@ -59,7 +60,7 @@ async function synchronise(primary: Postgres): Promise<void> {
 }
 
 interface Ground {
-  /** That takes writes, and the one that follows it; the former ones are stopped at the end. */
+  /** The server that takes writes, and the one that follows it. The former ones are stopped at the end. */
   primary: Postgres
   standby: Postgres
   former: Postgres[]
@@ -91,8 +92,8 @@ async function nodeOn(folder: string, name: string, store: string): Promise<Chao
 }
 
 /**
- * Logs how long the nodes took to tell, and notes what took too long: longer than /readyz may take, and than it took just before
- * (on a busy machine an answer needs time by itself).
+ * Logs how long the nodes took to report, and notes what took too long: longer than /readyz may take, and than it
+ * took just before (on a busy machine an answer needs time by itself).
  */
 async function tells(ground: Ground, what: string, ready: boolean, since: number): Promise<void> {
   const { nodes, watch, broken, log } = ground
@@ -107,7 +108,7 @@ async function tells(ground: Ground, what: string, ready: boolean, since: number
   else if (!ready && ms > TOLD_MS + calm) broken.push(`${what}: /readyz told ${took}.`)
 }
 
-/** The primary is killed, what answers at its address is a standby that is not promoted for three seconds. */
+/** Kills the primary. For three seconds a standby that is not promoted answers at its address. */
 async function failOver(ground: Ground, what: string): Promise<() => Promise<void>> {
   const { primary, standby, way } = ground
   way.redirect({ host: '127.0.0.1', port: standby.port! })
@@ -124,11 +125,12 @@ async function failOver(ground: Ground, what: string): Promise<() => Promise<voi
 
 const newestJob = `SELECT coalesce(max(assignment_id::text), '') AS id, count(*)::int AS jobs FROM jobs`
 
-/** The former primary takes writes again, on its old timeline. A node that starts now must not choose it. */
+/** Lets the former primary take writes again, on its old timeline. A node that starts now must not choose it. */
 async function formerComesBack(ground: Ground, start: () => Promise<void>): Promise<void> {
   const former = ground.former.at(-1)!
   await start()
-  // Without this its commits would wait for a standby that it no longer has, which protects by itself.
+  // The setting is reset, because commits would wait for a standby that this server no longer has. That wait would
+  // hide the fault.
   await ask(urlOf(former), 'ALTER SYSTEM RESET synchronous_standby_names', 'SELECT pg_reload_conf()')
   const [before] = await ask(urlOf(former), newestJob)
   const several = ground.nodes[0]!
@@ -146,18 +148,18 @@ async function formerComesBack(ground: Ground, start: () => Promise<void>): Prom
   )
 }
 
-/** The former primary follows its successor, at its old address. */
+/** Makes the former primary follow its successor, at its old address. */
 async function formerFollows(ground: Ground): Promise<void> {
   const former = ground.former.at(-1)!
   await former.crash!('SIGKILL')
   ground.standby = await ground.primary.standby!(former.port!)
   await synchronise(ground.primary)
-  // The copy of the data has held up this process.
+  // Copying the data has blocked this process, so it waits a moment.
   await pause(3000)
   ground.log('the former primary is a synchronous standby of its successor')
 }
 
-/** Its commits wait for ever: no write is answered, though every read is. */
+/** Stops the standby. Commits then wait for ever: no write is answered, but every read is. */
 async function standbyDies(ground: Ground): Promise<void> {
   const start = await ground.standby.crash!('SIGKILL')
   await tells(ground, 'the synchronous standby is gone, commits wait', false, performance.now())
@@ -172,7 +174,7 @@ async function standbyDies(ground: Ground): Promise<void> {
   await tells(ground, 'the standby is back', true, performance.now())
 }
 
-/** The moved address leads to the standby by mistake; the primary lives. The first node is not concerned. */
+/** Moves the address to the standby by mistake while the primary lives. The first node is not affected. */
 async function standbyByMistake(ground: Ground): Promise<void> {
   const { way, standby, primary, nodes } = ground
   const concerned = { ...ground, nodes: nodes.slice(1) }
@@ -187,7 +189,7 @@ async function standbyByMistake(ground: Ground): Promise<void> {
   way.cut()
   way.mend()
   await tells(concerned, 'the address is corrected', true, corrected)
-  // A node that is started with the standby's address: it says so and ends before it serves anything.
+  // A node that starts with the standby's address reports it and ends before it serves anything.
   const name = 'by-mistake'
   const node = await nodeOn(ground.folder, name, `postgres://${ROLE}@127.0.0.1:${standby.port}/${DATABASE}`)
   await eventually(() => node.starts > 1, 'the node was started twice', START_MS)
@@ -208,7 +210,7 @@ async function fewConnections(ground: Ground): Promise<void> {
   await tells(ground, 'the limit of nine connections for three nodes is lifted', true, lifted)
 }
 
-/** Milliseconds from when a client saw a job end until its event is in the feed: the longest of some. */
+/** Returns the milliseconds from a client's sight of a job's end to its event in the feed: the longest of some jobs. */
 async function feedDelay({ load }: Ground, jobs: number): Promise<number> {
   let longest = 0
   let at = load.entries.length
@@ -231,7 +233,7 @@ async function feedDelay({ load }: Ground, jobs: number): Promise<number> {
   return longest
 }
 
-/** An open transaction with a number and a snapshot of its own, as a dump or a forgotten session has it. */
+/** Holds a transaction open with a number and a snapshot of its own, as a dump or a forgotten session does. */
 async function longTransaction(ground: Ground, database: string, more: string | null): Promise<void> {
   const client = new PostgresClient({ connectionString: urlOf(ground.primary, database) })
   client.on('error', () => undefined)
@@ -251,7 +253,7 @@ async function longTransaction(ground: Ground, database: string, more: string | 
   }
 }
 
-/** Somebody rewrites the table of jobs: everything that needs it waits or is refused, and goes on. */
+/** Rewrites the table of jobs. Everything that needs the table waits or is refused, and then continues. */
 async function lockedTable(ground: Ground): Promise<void> {
   const client = new PostgresClient({ connectionString: urlOf(ground.primary) })
   client.on('error', () => undefined)

@@ -9,20 +9,20 @@ import { type Service, startService, temporaryFolder } from '../test/service.ts'
 import type { Proof } from './main.ts'
 
 const TOKEN = 'fairness-admin-token-0123456789'
-/** 99 of 100 quiet jobs take at most this many times as long as in calm, and one job of the flood. */
+/** The most times by which 99 of 100 quiet jobs may take longer than in calm, beside one job of the flood. */
 const SLOWER = 1.5
 const FLOOD = 'flood'
-/** No job takes as long as this. */
+/** The milliseconds that no job may take. */
 const LONGEST_MS = 300_000
 
 export interface FairnessOptions {
-  /** Quiet workspaces. */
+  /** The number of quiet workspaces. */
   quiet: number
-  /** Jobs of each, before and during the flood. */
+  /** The number of jobs of each, before and during the flood. */
   rounds: number
-  /** Jobs that the flood has in the queue. */
+  /** The number of jobs that the flood has in the queue. */
   flood: number
-  /** postgres://...; SQLite unless given. */
+  /** The address of a PostgreSQL; SQLite by default. */
   url?: string
   log(line: string): void
 }
@@ -33,18 +33,18 @@ export interface FairnessReport {
   flooded: { p50: number; p99: number }
   /** The longest job of the flood, in milliseconds. */
   job_ms: number
-  /** The most jobs of the flood that began while a quiet job was queued. */
+  /** The most jobs of the flood that began while one quiet job was queued. */
   overtaken: number
-  /** What the flood was answered, by status. */
+  /** The answers to the flood, by status. */
   answers: Record<number, number>
-  /** Promises that a busy machine does not break. */
+  /** The broken promises that do not depend on the machine's load. */
   violations: string[]
-  /** Broken promises in milliseconds, which hold only on an otherwise idle machine. */
+  /** The broken promises about milliseconds. They hold only on an otherwise idle machine. */
   slow: string[]
 }
 
 const SMALL = '```sql a\nselect 1 as x\n```\n# Small {{ a[0].x }}\n'
-/** A tenth of a second of work, many times a small one. */
+/** A tenth of a second of work, many times that of a small job. */
 const LONG =
   "```sql a\nselect sum(md5(i::varchar) < '5') as x from range(300000) t(i)\n```\n# Long {{ a[0].x }}\n"
 
@@ -56,9 +56,9 @@ interface Status {
 
 interface Measured {
   status: Status
-  /** The time at which its client knew that it is queued. */
+  /** The time at which its client knew that it was queued. */
   known_at: string
-  /** From its creation to its end. */
+  /** The milliseconds from its creation to its end. */
   ms: number
 }
 
@@ -125,7 +125,7 @@ function quantiles(measured: Measured[]): { p50: number; p99: number } {
   return { p50: at(0.5), p99: at(0.99) }
 }
 
-/** One job of each quiet workspace after the other, so that they do not wait for each other. */
+/** Runs one job of each quiet workspace after the other, so that they do not wait for each other. */
 async function measure(quiet: Client[], rounds: number): Promise<Measured[]> {
   const measured: Measured[] = []
   for (let round = 0; round < rounds; round += 1)

@@ -1,6 +1,6 @@
 /**
- * Requests of every kind against the running service. Whatever it is sent, it answers no 5xx, each 4xx is a problem with a
- * code of the table, each 2xx is what the OpenAPI document says, the process stays alive and its memory flat.
+ * Sends requests of every kind to the running service. Whatever is sent, it answers no 5xx, each 4xx is a problem
+ * with a code of the table, each 2xx fits the OpenAPI document, the process stays alive and its memory does not grow.
  */
 import { readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
@@ -22,9 +22,9 @@ export interface FuzzOptions {
 
 export interface FuzzReport {
   requests: number
-  /** By status. */
+  /** The number of answers by status. */
   statuses: Record<number, number>
-  /** By operation: how many were answered with a 2xx. */
+  /** The number of answers with a 2xx, by operation. */
   fitting: Record<string, number>
   resident: { early: number; late: number }
   violations: string[]
@@ -32,7 +32,7 @@ export interface FuzzReport {
 
 const TOKEN = 'fuzz-admin-token-0123456789'
 const CONCURRENCY = 8
-/** Operations that are asked less often, because each needs an analysis process or a password hash. */
+/** Operations that are called less often, because each needs an analysis process or a password hash. */
 const SELDOM: Record<string, number> = {
   previewTemplate: 40,
   explainTemplate: 40,
@@ -48,13 +48,13 @@ interface Answer {
   status: number
   headers: IncomingMessage['headers']
   text: string
-  /** False if the fuzzer did not wait for its end. */
+  /** False if the fuzzer did not wait for the end of the body. */
   whole: boolean
 }
 
 const PATIENCE_MS = 3000
 
-/** Signing out revokes the token of its request, so it gets a token of its own. */
+/** Returns the token for an operation. Signing out revokes the token of its request, so it gets one of its own. */
 function tokenOf(operation: string): string {
   return operation === 'logout' ? `${TOKEN}-of-nobody` : TOKEN
 }
@@ -107,7 +107,7 @@ function send(
   })
 }
 
-/** Judges answers by the document. */
+/** Returns a judge of answers by the document. */
 function createJudge(document: Document) {
   const ajv = new Ajv2020({ strict: false })
   formats.default(ajv)
@@ -155,7 +155,7 @@ const REMEMBERED: Record<string, string> = {
   next_cursor: 'cursor',
 }
 
-/** Ids of what was made, for later requests. The first token's id is left out: it must stay valid. */
+/** Keeps the ids of created objects for later requests. It leaves out the first token's id, which must stay valid. */
 function remember(known: Known, { operation }: FuzzRequest, { status, headers, text }: Answer): void {
   if (status >= 300 || !String(headers['content-type']).startsWith('application/json')) return
   const keep = (name: string, value: string): void => {

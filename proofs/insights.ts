@@ -1,6 +1,6 @@
 /**
- * The first page of the console over many insights: how long after its address is opened the newest 25 stand there, in
- * Chromium, against a service on SQLite. Half of the openings must take at most a second.
+ * Measures the first page of the console over many insights in Chromium, against a service on SQLite: the time from
+ * the opening of the address until the newest 25 are shown. Half of the openings must take at most a second.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,7 +21,7 @@ const SERIES = 500
 const SHOWN = 25
 const OPENINGS = 9
 
-/** The insight of one airport and week. */
+/** Makes the insight of one airport and week. */
 function found(nth: number) {
   const airport = nth % SERIES
   const start = new Date(Date.UTC(2000, 0, 1 + 7 * Math.floor(nth / SERIES))).toISOString().slice(0, 10)

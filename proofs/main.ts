@@ -1,23 +1,23 @@
 /**
- * Runs a long proof: npm run proof -- NAME [--seed N] [--OPTION VALUE]. Each is proofs/NAME.ts and exports `proof`. The
- * seed is printed, so that a run that fails can be repeated. Ends with 1 where a promise was broken.
+ * Runs a long proof: npm run proof -- NAME [--seed N] [--OPTION VALUE]. Each proof is proofs/NAME.ts and exports
+ * `proof`. The seed is printed, so that a failed run can be repeated. The exit code is 1 if a promise was broken.
  */
 import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 
 export interface ProofInput {
   seed: number
-  /** Returns the number given as --NAME, or the default. */
+  /** Returns the number of the option --NAME, or the default. */
   number(name: string, fallback: number): number
-  /** The same for a word. */
+  /** Returns the text of the option --NAME, or the default. */
   text(name: string, fallback: string): string
   log(line: string): void
 }
 
 export interface Proof {
-  /** One line for the list. */
+  /** The line of the list of proofs. */
   summary: string
-  /** Resolves to each broken promise as a sentence. */
+  /** Runs the proof. Resolves with each broken promise as a sentence. */
   run(input: ProofInput): Promise<string[]>
 }
 

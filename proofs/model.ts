@@ -1,6 +1,7 @@
 /**
- * The API agrees with its model (test/model.ts): any requests in any order, and clients that ask at once, whose answers
- * some serial order must explain. On the running service, a fresh workspace for each run, on either database.
+ * Checks that the API agrees with its model (test/model.ts): requests in any order, and clients that send at once,
+ * whose answers some serial order must explain. It uses the running service, with a fresh workspace for each run, on
+ * either database.
  */
 import * as fc from 'fast-check'
 import { type Answer, apply, type Call, type Command, EMPTY, explains, type Model } from '../test/model.ts'
@@ -12,7 +13,7 @@ import type { Proof } from './main.ts'
 export interface ModelOptions {
   store: 'sqlite' | 'postgres'
   seed: number
-  /** Runs of each kind, and the milliseconds after which no more begin, but for the first few. */
+  /** The number of runs of each kind, and the milliseconds after which no more begin, except for the first few. */
   runs: number
   limitMs: number
   log(line: string): void
@@ -28,7 +29,7 @@ export interface ModelReport {
 const ADMIN = 'model-admin-token-0123456789'
 const TEMPLATE = '---\ntitle: Model\n---\n# Model\n'
 
-/** A command whose objects are chosen when it runs: `nth` of those that exist then. */
+/** A command whose object is chosen when it runs: number `n` of those that exist then. */
 type Wish = { name: Command['name']; n: number; flag: boolean }
 
 const NAMES: readonly Command['name'][] = [
@@ -99,7 +100,7 @@ function asker(url: string, token: string): Ask {
   }
 }
 
-/** Sends a command to the service, and resolves to the parts of the answer that the model checks. */
+/** Sends a command to the service. Resolves with the parts of the answer that the model checks. */
 async function perform(ask: Ask, command: Command, target: string): Promise<Answer> {
   const answer = ({ status, body }: Reply, more: Partial<Answer> = {}): Answer => ({
     status,
@@ -166,7 +167,7 @@ interface Client {
   ask: Ask
 }
 
-/** A limit for hanging requests only: a busy machine is slow. */
+/** The least number of runs. */
 const LEAST_RUNS = 3
 
 let workspaces = 0
@@ -190,7 +191,7 @@ interface State {
   model: Model
 }
 
-/** A command of fast-check: what it is done to is chosen when it runs, by the model. */
+/** A command of fast-check. The model chooses its object when it runs. */
 class Step implements fc.AsyncCommand<State, Client> {
   readonly wish: Wish
   constructor(given: Wish) {
@@ -220,7 +221,7 @@ async function runInTurn({ ask, world }: Client, wishes: Wish[]): Promise<Model>
   return state.model
 }
 
-/** Runs the first commands one after another; then all clients at once, each its own commands. */
+/** Runs the first commands one after another, and then all clients at once, each with its own commands. */
 async function runAtOnce(client: Client, before: Wish[], clients: Wish[][]): Promise<void> {
   const { ask, world } = client
   const model = await runInTurn(client, before)
@@ -230,7 +231,7 @@ async function runAtOnce(client: Client, before: Wish[], clients: Wish[][]): Pro
     clients.map(async (wishes) => {
       for (const one of wishes) {
         const command = commandOf(one, model)
-        // A replay lists first and sends afterwards: these are two steps.
+        // A replay lists first and sends afterwards, which are two steps.
         if (command === null || command.name === 'redeliver') continue
         world.requests += 1
         order += 1
@@ -257,7 +258,7 @@ const BEGIN: Wish[] = [
 async function check(options: ModelOptions, world: World): Promise<ModelReport> {
   const report: ModelReport = { sequential: 0, parallel: 0, requests: 0, violations: [] }
   const settings = { seed: options.seed, numRuns: options.runs }
-  /** False once the time is up, also while fast-check shrinks. */
+  /** Returns a function that returns false once the time is up, also while fast-check shrinks. */
   const timekeeper = (): ((done: number) => boolean) => {
     const end = performance.now() + options.limitMs / 2
     return (done) => done < LEAST_RUNS || performance.now() < end

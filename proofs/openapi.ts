@@ -1,6 +1,7 @@
 /**
- * The OpenAPI document as others use it: clean under the checkers of Redocly and Spectral, and the clients that openapi-typescript, hey-api
- * and orval make from it compile strictly and run the main workflow against the service.
+ * Checks the OpenAPI document as others use it. It must be clean under the checkers of Redocly and Spectral. The
+ * clients that openapi-typescript, hey-api and orval make from it must compile strictly and run the main workflow
+ * against the service.
  */
 import { cpSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -11,7 +12,7 @@ import type { Proof, ProofInput } from './main.ts'
 const NODE = process.execPath
 const rulesOf = (file: string): string => path.join(import.meta.dirname, 'clients', file)
 
-/** The checkers, with the words that stand at the end of a document without a fault. */
+/** The checkers, with the words at the end of their output for a document without a fault. */
 const CHECKERS: [name: string, args: string[], clean: RegExp][] = [
   [
     'redocly',
@@ -33,7 +34,7 @@ const CHECKERS: [name: string, args: string[], clean: RegExp][] = [
   ],
 ]
 
-/** How each generator is called. */
+/** The call of each generator. */
 const GENERATORS: Record<string, string[]> = {
   'openapi-typescript': [toolFile('openapi-typescript/bin/cli.js'), 'openapi.json', '--output', 'schema.ts'],
   'hey-api': [

@@ -1,7 +1,7 @@
 /**
- * Row rules beside PostgreSQL's row-level security over the same rows: random readers, each with a random rule of its own, run
- * through the pool of the service. No reader may see a row that the policy hides, and none may miss one that it shows.
- * `--readers N` (10,000).
+ * Compares row rules with PostgreSQL's row-level security over the same rows: random readers, each with a random
+ * rule, run through the pool of the service. No reader may see a row that the policy hides, and none may miss one
+ * that it shows. `--readers N` (10,000).
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -48,7 +48,7 @@ async function seenHere(pool: Pool, data: string, rule: string, reader: Person):
   return result.findings.tables.seen!.rows.map(([id]) => Number(id))
 }
 
-/** The rows that the policy shows to a role that owns nothing. */
+/** Returns the rows that the policy shows to a role that owns nothing. */
 async function seenThere(client: Client, policy: string, reader: Person): Promise<number[]> {
   await client.query('reset role')
   await client.query('drop policy if exists seen on rows_of_all')
@@ -83,12 +83,12 @@ export interface Compared {
   readers: number
   foreign: number
   missing: number
-  /** Readers who see some rows and not all. */
+  /** The readers who see some rows and not all. */
   between: number
   violations: string[]
 }
 
-/** `onSome`: called after each 500 readers. */
+/** Compares readers. `onSome`: called after each 500 readers. */
 export async function compareReaders(
   seed: number,
   readers: number,

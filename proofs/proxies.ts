@@ -1,6 +1,7 @@
 /**
- * The files of deploy/proxies before a real service, with TLS: nginx, Caddy and HAProxy, on a host of its own and below a path. Each is
- * tried by the clients of both languages, by the official client of agents, and by Chromium. A program that is not installed is named.
+ * Runs the files of deploy/proxies before a real service, with TLS: nginx, Caddy and HAProxy, on a host of its own
+ * and below a path. The clients of both languages, the official client of agents, and Chromium use each. The output
+ * names a program that is not installed.
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -19,12 +20,15 @@ const root = path.dirname(import.meta.dirname)
 const TOKEN = 'proxies-proof-token-0123456789'
 const BELOW = '/assay'
 const MEGABYTE = 1_000_000
-/** Of a first event that nothing holds back, on a busy machine. A stream of a draft goes on for longer. */
+/**
+ * The milliseconds within which the first event must arrive if nothing holds it back, on a busy machine. The stream
+ * of a draft lasts for longer.
+ */
 const PROMPT_MS = 20_000
 
 interface Stage {
   folder: string
-  /** Where the proxy listens, and the service behind it. */
+  /** The ports of the proxy, and of the service behind it. */
   port: number
   behind: number
 }
@@ -32,7 +36,7 @@ interface Stage {
 interface Proxy {
   program: string
   file: string
-  /** The file as the proof runs it; what stands around it. */
+  /** Returns the file as the proof runs it, with the text that must stand around it. */
   around(text: string, stage: Stage): string
   args(file: string): string[]
 }
@@ -72,7 +76,7 @@ const PROXIES: Record<string, Proxy> = {
 const isThere = (program: string): boolean =>
   spawnSync(program, [program === 'caddy' ? 'version' : '-v']).error === undefined
 
-/** A certificate of this proof alone, which its own clients trust. */
+/** Makes a certificate for this proof, which its own clients trust. */
 function makeCertificate(folder: string): string {
   const [key, cert] = ['key.pem', 'cert.pem'].map((name) => path.join(folder, name)) as [string, string]
   const names = 'subjectAltName=DNS:localhost,IP:127.0.0.1'
@@ -158,7 +162,7 @@ const stream: Check = async (url) => {
   return 'a stream ended before its first event'
 }
 
-/** The longest call that waits. */
+/** Checks the longest call that waits. */
 const wait: Check = async (url) => {
   const id = await createClient({ url, token: TOKEN }).jobs.create({ template_id: 'nile-flow' })
   const headers = { authorization: `Bearer ${TOKEN}` }
@@ -166,7 +170,7 @@ const wait: Check = async (url) => {
   return answer.status === 200 ? null : `a call that waits is answered ${answer.status}`
 }
 
-/** What a client writes into X-Forwarded-For is not taken for its address. */
+/** Checks that X-Forwarded-For as a client writes it does not count as its address. */
 const address: Check = async (url) => {
   const headers = { authorization: `Bearer ${TOKEN}`, 'x-forwarded-for': '203.0.113.9' }
   const made = await fetch(`${url}/v1alpha/tokens`, {

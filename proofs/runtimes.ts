@@ -50,7 +50,7 @@ const worker :Workerd.Worker = (
 );
 `
 
-/** The entry with the client in one file, as for a browser. */
+/** Bundles the entry with the client into one file, as for a browser. */
 async function bundle(project: string, entry: string, format: 'es' | 'iife'): Promise<string> {
   const name = path.basename(entry, '.mjs')
   await build({

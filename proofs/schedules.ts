@@ -1,10 +1,10 @@
 /**
- * A simulated year of schedules on three nodes that are killed again and again: the due times of each schedule, each
- * once, no more and no fewer. The stores and the scheduler are the real ones, in processes of their own that die by
- * SIGKILL; the clock alone is the proof's. On SQLite, where one process holds a home, the three schedulers share it and
- * die together; on PostgreSQL they are three processes, and the database's own clock is turned (a function before
- * pg_catalog's). The expected due times are computed separately, minute by minute from Intl, without the code under
- * test.
+ * Simulates a year of schedules on three nodes that are killed again and again. Each schedule must run at each of its
+ * due times once, no more and no fewer. The stores and the scheduler are the real ones, in processes of their own
+ * that die by SIGKILL; only the clock is the proof's. On SQLite, where one process holds a home, the three schedulers
+ * share it and die together. On PostgreSQL they are three processes, and the database's own clock is set (a function
+ * before pg_catalog's). The expected due times are computed separately, minute by minute from Intl, without the code
+ * under test.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import path from 'node:path'
@@ -23,10 +23,10 @@ const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
 export interface ScheduleOptions {
-  /** RFC 3339. */
+  /** The first time, by RFC 3339. */
   from: string
   days: number
-  /** Chance of a kill at each turn of the clock. */
+  /** The chance of a kill at each step of the clock. */
   kills: number
   seed: number
   log(line: string): void
@@ -70,7 +70,7 @@ function wallClock(zone: string) {
   return (at: number): string => format.format(at)
 }
 
-/** Whether the wall's day is one of the plan's. */
+/** Tells whether the wall's day is one of the plan's. */
 function isDayOf(plan: Plan, day: string): boolean {
   const date = new Date(`${day}T00:00:00Z`)
   if (plan.weekday !== undefined && date.getUTCDay() !== plan.weekday) return false
@@ -79,7 +79,10 @@ function isDayOf(plan: Plan, day: string): boolean {
   return true
 }
 
-/** Each due time after `from`, up to `until`: the first minute of a day at which the wall shows the time or a later one. */
+/**
+ * Returns each due time after `from`, up to `until`: the first minute of a day at which the wall shows the time or a
+ * later one.
+ */
 function dueTimes(plan: Plan, from: number, until: number): string[] {
   const due: number[] = []
   if (plan.everyHours !== undefined) {
@@ -140,7 +143,7 @@ export interface World {
   /** The number of processes, and the settings of each. */
   nodes: Record<string, string>[]
   turn(at: number): Promise<void>
-  /** A store that reads what was made; null while a node holds the home. */
+  /** Opens a store that reads the results. Null while a node holds the home. */
   look<T>(work: (store: Store) => Promise<T>, at: number): Promise<T>
   close(): Promise<void>
 }
@@ -171,7 +174,7 @@ const CLOCK = `
   CREATE FUNCTION public.clock_timestamp() RETURNS timestamptz LANGUAGE sql STABLE
     AS 'SELECT at FROM simulated.clock';`
 
-/** Returns the reason in place of a world if there is no PostgreSQL. */
+/** Opens the world on PostgreSQL. Resolves with a sentence if there is no PostgreSQL. */
 export async function postgresWorld(): Promise<World | string> {
   const missing = await missingPostgres()
   if (missing !== null) return missing
@@ -291,18 +294,18 @@ export async function simulate(world: World, options: ScheduleOptions): Promise<
   }
   let nodes = await Promise.all(world.nodes.map((environment) => startNode(environment, begin)))
   for (const due of turns) {
-    // Up to four minutes late, as on a busy node: still in time.
+    // The schedule runs up to four minutes late, as on a busy node. This still counts as in time.
     const at = due + Math.floor(random() * 4 * MINUTE)
     await world.turn(at)
     if (random() < kills) {
       const victim = Math.floor(random() * nodes.length)
       const settled = nodes.map((node) => node.settle(at))
-      // At any moment from the claim until after the commit.
+      // The kill comes at any moment from the claim until after the commit.
       await new Promise((resolve) => setTimeout(resolve, random() * 12))
       await end(nodes[victim]!)
       await Promise.all(settled)
       report.kills += 1
-      // The schedules of a dead node are claimed by the others after 15 seconds.
+      // Other nodes claim the schedules of a dead node after 15 seconds.
       const later = at + 16_000
       await world.turn(later)
       const fresh = await startNode(world.nodes[victim]!, later)

@@ -1,12 +1,10 @@
 /**
- * Hostile input against the running service: whatever a client writes, nobody else waits for it. A corpus of texts over
- * every operation that takes text is sent, while another thread asks /healthz every 10 ms and a status every 50 ms.
- * Inside the service a probe notes each stretch in which the event loop was blocked, so that the blocking entry has a
- * name.
- *
- * A machine that other programs keep busy makes every request wait, however short the work of the service is. So each
- * figure is given twice: by the clock, and without the time that the thread waited for a processor, as the kernel
- * reports it (stall/thread.ts). Each measurement is corrected by itself, not by an average.
+ * Sends hostile input to the running service. Whatever one client writes, no other client may wait for it. A corpus
+ * of texts is sent to every operation that takes text, while another thread requests /healthz every 10 ms and a
+ * status every 50 ms. Inside the service a probe notes each stretch in which the event loop was blocked, so that the
+ * blocking entry has a name. A machine that other programs keep busy makes every request wait, however short the work
+ * of the service is. So each figure is given twice: by the clock, and without the time that the thread waited for a
+ * processor, as the kernel reports it (stall/thread.ts). Each measurement is corrected by itself, not by an average.
  */
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
@@ -22,34 +20,35 @@ import { EVERY_MS, type Stretch } from './stall/probe.ts'
 import { mainThreadOf } from './stall/thread.ts'
 import { ownWait, startWatcher, type Wait, type Waits, type Watcher } from './stall/watch.ts'
 
-/** Longest wait of 999 of 1,000 requests for /healthz, in milliseconds. */
+/** The longest wait in milliseconds of 999 of 1,000 requests for /healthz. */
 const AIM_MS = 100
 /**
- * The most processor time that one text, or one piece of an upload, may take while the loop calls nobody, in milliseconds. With what
- * the thread sleeps in it (for a disk, or for helpers of the garbage collector that have no processor) it may be as long as the aim.
+ * The most milliseconds of processor time that one text, or one piece of an upload, may take while the loop serves
+ * nobody. The stretch may be as long as the aim if the thread sleeps in it (for a disk, or for helpers of the garbage
+ * collector that have no processor).
  */
 const WORKED_MS = 50
-/** The shortest that the service takes, so that a lapse is near. */
+/** The lease in seconds: the shortest that the service accepts, so that a lapse is near. */
 const LEASE_SECONDS = 3
 /**
- * How often a text is sent that took longer. Its own work takes the same time in each try, while a garbage collection
- * or another program affects only some. The shortest try counts. The quantiles include the waits of all tries.
+ * The tries of a text that took longer. Its own work takes the same time in each try, while a garbage collection or
+ * another program affects only some. The shortest try counts. The quantiles include the waits of all tries.
  */
 const TIMES = 3
 const TOKEN = 'stall-admin-token-0123456789'
 const PATIENCE_MS = 60_000
-/** Rows of the table whose page and forms are read. */
+/** The rows of the table whose page and forms are read. */
 const ROWS = 33_000
-/** Jobs whose insights have 10 MB. */
+/** The number of jobs whose insights have 10 MB. */
 const HUGE_JOBS = 5
 
 export interface Held {
   name: string
   status: number
-  /** The longest stretch in which the loop called nobody, in milliseconds, and the processor time in it. */
+  /** The longest stretch in milliseconds in which the loop served nobody, and the processor time in it. */
   held_ms: number
   worked_ms: number
-  /** Longest wait for /healthz meanwhile, in milliseconds, by the clock. */
+  /** The longest wait for /healthz meanwhile, in milliseconds by the clock. */
   waited_ms: number
 }
 
@@ -60,7 +59,7 @@ interface Quantiles {
   max: number
 }
 
-/** Milliseconds: by the clock, and had the threads a processor of their own. */
+/** Milliseconds by the clock, and as if the threads had a processor of their own. */
 export interface Told {
   clock: Quantiles
   own: Quantiles
@@ -70,15 +69,15 @@ export interface StallReport {
   entries: number
   /** The entries that blocked the loop or were not answered, the longest first. */
   held: Held[]
-  /** While the corpus was sent. */
+  /** The waits for /healthz while the corpus was sent. */
   health: Told
   status: Told
   requests: number
-  /** Of /healthz before it. */
+  /** The waits for /healthz before the corpus was sent. */
   calm: Told
-  /** The least that was left of the lease, in seconds. */
+  /** The shortest rest of the lease, in seconds. */
   lease_left: number
-  /** Share of the time in which the thread that answers was ready and had no processor. */
+  /** The share of the time in which the answering thread was ready and had no processor. */
   stood_share: number
   violations: string[]
 }
@@ -179,7 +178,7 @@ async function store(url: string): Promise<Stored> {
 
 interface Opened {
   service: Service
-  /** What the probe has noted since the last call. */
+  /** Resolves with the stretches that the probe has noted since the last call. */
   stretches(): Promise<Stretch[]>
   close(): Promise<void>
 }
@@ -238,14 +237,14 @@ async function leaseLeft(url: string): Promise<number> {
   return Number(/^assay_lease_left_seconds (\S+)$/m.exec(metrics)?.[1] ?? Number.NaN)
 }
 
-/** `wanted`: a part of the names of the entries to send; `every`: each so-many-th is sent. */
+/** The options. `wanted`: a part of the names of the entries to send. `every`: only each n-th entry is sent. */
 export interface StallOptions {
   seed: number
   wanted?: string
   every?: number
-  /** Jobs of huge insights are in it: each takes seconds of processor time. */
+  /** True also sends the jobs of huge insights. Each takes seconds of processor time. */
   huge?: boolean
-  /** Milliseconds after which no more entries are sent. */
+  /** The milliseconds after which no more entries are sent. */
   limitMs?: number
   log(line: string): void
 }
@@ -325,7 +324,7 @@ async function sendAll(
 
 const isLong = ({ held_ms, worked_ms }: Held): boolean => worked_ms > WORKED_MS || held_ms > AIM_MS
 
-/** How long the service is watched before. */
+/** The milliseconds for which the service is watched before the corpus is sent. */
 const CALM_MS = 3000
 
 function violationsIn({ held, least, waits }: Sent, log: string): string[] {
@@ -356,7 +355,7 @@ export async function stall(options: StallOptions): Promise<StallReport> {
     const watcher = startWatcher({ url, token: TOKEN, assignment_id: stored.assignment_id, pid })
     await new Promise((resolve) => setTimeout(resolve, CALM_MS))
     const calm = told((await watcher.take()).health)
-    // Those of the start, and of the large insight.
+    // This drops the stretches of the start and of the large insight.
     await opened.stretches()
     const sent = await sendAll(entries, opened, watcher, options)
     await watcher.end()

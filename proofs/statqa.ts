@@ -1,7 +1,7 @@
 /**
  * Counts for how many questions of the benchmark mini-StatQA an admissible method answers here, and whether with the
- * recorded figures. Each question names its columns and the methods that fit; each of them is run on the benchmark's
- * own table (proofs/statqa/ways.ts). `--folder PATH`: a copy of github.com/HKUSTDial/StatQA; its texts stay there.
+ * recorded figures. Each question names its columns and the methods that fit. Each method runs on the benchmark's own
+ * table (proofs/statqa/ways.ts). `--folder PATH`: a copy of github.com/HKUSTDial/StatQA; its texts stay there.
  * `--write yes` keeps the counts, which docs/tests.md shows after `npm run gen -- docs/tests.md`.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -15,7 +15,7 @@ import { type Columns, type Figures, WAYS, type Way } from './statqa/ways.ts'
 interface Question {
   dataset: string
   columns: Columns
-  /** The methods that fit, each with what the benchmark computed. */
+  /** The methods that fit, each with the result that the benchmark computed. */
   methods: { name: string; recorded: string }[]
 }
 
@@ -25,14 +25,14 @@ interface Tally {
   answered: number
   compared: number
   agreed: number
-  /** The first questions that were not answered or differ. */
+  /** The first questions that were not answered, or whose result differs. */
   examples: string[]
 }
 
 const LEAST_SHARE = 0.9
 const TABLES = 'Data/Processed Dataset'
 const QUESTIONS = 'Data/Integrated Dataset/Balanced Benchmark/mini-StatQA.json'
-/** As the benchmark's reader of tables takes them. */
+/** The texts that the benchmark's reader of tables treats as missing. */
 const EMPTY = ['', 'NA', 'N/A', 'NaN', 'nan', 'null', 'None']
 
 export const proof: Proof = {
@@ -87,7 +87,7 @@ function readQuestions(folder: string): Question[] {
       is_control: boolean
     }[]
     const names = (keep: (one: (typeof columns)[number]) => boolean): string[] =>
-      // As the reader of CSV does with a heading.
+      // Headings are trimmed as the reader of CSV does.
       columns.filter(keep).map(({ column_header }) => column_header.trim())
     const results = JSON.parse(row.results!) as { method: string; result: string | number }[]
     return {
@@ -102,7 +102,7 @@ function readQuestions(folder: string): Question[] {
   })
 }
 
-/** Runs one method of a question; whether it answers. */
+/** Runs one method of a question. Tells whether it answers. */
 async function tell(
   folder: string,
   { dataset, columns }: Question,
@@ -154,7 +154,7 @@ async function outcomeOn(file: string, way: Way, columns: Columns): Promise<Figu
   }
 }
 
-/** The figures that a result of the benchmark holds, by name: JSON, Python's own writing, or a bare number or word. */
+/** Returns the figures of a recorded result by name. The record is JSON, Python's own writing, or a bare number or word. */
 function figuresOf(recorded: string): Figures {
   const plain = recorded.replaceAll("'", '"').replace(/^"(\{.*\})"$/u, '$1')
   for (const one of [recorded, plain])
@@ -168,10 +168,10 @@ function figuresOf(recorded: string): Figures {
   return { conclusion: recorded }
 }
 
-/** Whether the recorded p is below 0.05, for a test whose tables end at other places. */
+/** Tells whether the recorded p is below 0.05. This serves tests whose tables have other limits. */
 const belowOf = (theirs: Figures): boolean => Number(theirs['p value']) < 0.05
 
-/** Equal to the digits that the benchmark prints: five decimals. */
+/** Tells whether two values are equal to the digits that the benchmark prints: five decimals. */
 function alike(ours: unknown, theirs: unknown): boolean {
   if (typeof ours === 'boolean') return ours === theirs
   const [a, b] = [Number(ours), Number(theirs)]
@@ -190,7 +190,7 @@ function report(
   for (const example of examples.slice(0, 3)) log(`    ${example}`)
 }
 
-/** The counts of the guide beside those of the benchmark. */
+/** Compares the counts of the guide with those of the benchmark. Returns the differences. */
 function wrongCounts(questions: readonly Question[]): string[] {
   const counts = new Map<string, number>()
   for (const { methods } of questions)

@@ -1,7 +1,8 @@
 /**
- * Many receivers under a steady stream of events; some hang and some answer 500. Two promises are checked. Bad receivers do
- * not slow good ones: the same stream runs before and after without the bad ones, and latencies are compared. Every event
- * reaches its receiver, signed and under one webhook-id, although the store is cut off and the dispatcher dies meanwhile.
+ * Sends a steady stream of events to many receivers, some of which hang and some of which answer 500. Two promises
+ * are checked. Bad receivers do not slow good ones: the same stream runs before and after without the bad ones, and
+ * latencies are compared. Every event reaches its receiver, signed and under one webhook-id, although the store is
+ * cut off and the dispatcher dies meanwhile.
  */
 
 import { systemClock } from '@assay/model/clock'
@@ -30,7 +31,7 @@ import { randomFrom } from './calibration/processes.ts'
 import type { Proof } from './main.ts'
 
 const ALL: Kind[] = ['good', 'hangs', 'fails']
-/** Seconds of the stream to the good receivers before the measurement: a warm service is measured. */
+/** The seconds of the stream to the good receivers before the measurement, so that a warm service is measured. */
 const WARM_S = 2
 
 export interface StormOptions {
@@ -38,11 +39,11 @@ export interface StormOptions {
   events: number
   seed: number
   log(line: string): void
-  /** Events a second; the stream is steady. */
+  /** The events a second. The stream is steady. */
   rate: number
-  /** Milliseconds for one exchange. */
+  /** The time in milliseconds for one exchange. */
   deadline?: number
-  /** As ASSAY_STORE; an SQLite of its own unless given. */
+  /** The address of the store, as ASSAY_STORE has it. By default an SQLite of its own. */
   url?: string
 }
 
@@ -52,10 +53,10 @@ interface Latency {
 }
 
 export interface StormReport {
-  /** Latency of the good receivers, from the commit to the arrival. */
+  /** The latency of the good receivers, from the commit to the arrival. */
   calm: Latency
   storm: Latency
-  /** Every run. */
+  /** The counts of all runs together. */
   events: number
   arrivals: number
   repeats: number
@@ -68,7 +69,7 @@ interface Seen {
   firstAt: number
 }
 
-/** What the receivers have received. */
+/** Keeps what the receivers have received. */
 function createLedger(receivers: StormReceivers) {
   const seen = new Map<string, Seen>()
   const faults: string[] = []
@@ -94,14 +95,14 @@ interface World {
   hooks: Registered[]
   receivers: StormReceivers
   ledger: ReturnType<typeof createLedger>
-  /** Cuts the store off from the dispatcher, or lets it back. */
+  /** Cuts the store off from the dispatcher, or connects it again. */
   cut(off: boolean): void
-  /** The dispatcher falls silent, its lease ends, and another takes over. */
+  /** Silences the dispatcher: its lease ends, and another takes over. */
   killDispatcher(): Promise<void>
   close(): Promise<void>
 }
 
-/** A store that can be cut off. */
+/** Returns a store that can be cut off. */
 function cuttable(store: Store): { store: Store; cut(off: boolean): void } {
   let off = false
   const wire: ProxyHandler<Store> = {
@@ -174,10 +175,10 @@ async function createWorld(options: StormOptions, kinds: Kind[]): Promise<World>
   }
 }
 
-/** The store is never busy as long as this. */
+/** The most milliseconds for which the store may be busy. */
 const BUSY_MS = 120_000
 
-/** Tries again after Retry-After, as a client of a busy store does. */
+/** Repeats a request after Retry-After, as a client of a busy store does. */
 async function patiently<T>(ask: () => Promise<T>): Promise<T> {
   const end = performance.now() + BUSY_MS
   for (;;) {
@@ -191,7 +192,7 @@ async function patiently<T>(ask: () => Promise<T>): Promise<T> {
   }
 }
 
-/** One event: a job of the webhook's presence_name, canceled at once. Answers its id once that is durable. */
+/** Makes one event: a job of the webhook's presence_name, canceled at once. Resolves with its id once that is durable. */
 async function happen({ store }: Station, nth: number): Promise<string> {
   const assignment_id = uuidv7()
   const job = {
@@ -214,7 +215,7 @@ interface Happened {
   committedAt: number
 }
 
-/** The stream, at its rate, to receivers of these kinds; `meanwhile` is told how far it is, from 0 to 1. */
+/** Sends the stream at its rate to receivers of these kinds. `meanwhile` gets the progress, from 0 to 1. */
 async function stream(
   world: World,
   { webhooks, events, rate, seed }: Omit<StormOptions, 'log'>,
@@ -254,7 +255,7 @@ function latencyOf(world: World, happened: Map<string, Happened>): Latency {
   return { p50_ms: at(0.5), p99_ms: at(0.99) }
 }
 
-/** The broken promises, read after all deliveries have ended. */
+/** Returns the broken promises. It reads after all deliveries have ended. */
 async function reconcile(world: World, happened: Map<string, Happened>): Promise<string[]> {
   const { ledger, hooks, station } = world
   await ledger.update()
@@ -273,7 +274,7 @@ async function reconcile(world: World, happened: Map<string, Happened>): Promise
   return broken
 }
 
-/** Bad receivers answer well from now on; enabling a webhook again makes its waiting deliveries due. */
+/** Makes bad receivers answer well from now on. Enabling a webhook again makes its waiting deliveries due. */
 async function comeToSenses({ station, hooks, receivers }: World): Promise<void> {
   receivers.recover()
   for (const [nth, { webhook }] of hooks.entries()) {

@@ -1,6 +1,7 @@
 /**
- * Every method with each of its options over every table of survival-fixture.ts, and over random ones: an answer without NaN,
- * described by its schema, in words that a headline may hold. The suite asks a sixth of the options of each table.
+ * Runs every method with each of its options over every table of survival-fixture.ts, and over random ones. Each
+ * answer must be without NaN, fit its schema, and use only words that a headline may hold. The suite tries a sixth of
+ * the options of each table.
  */
 import {
   assertAllSurvive,
@@ -9,7 +10,7 @@ import {
 } from '../packages/engine/methods/survival-fixture.ts'
 import type { Proof } from './main.ts'
 
-/** The reason for which it fails; none if it holds. */
+/** Resolves with the reason for which the work fails; empty if it holds. */
 const broken = (work: Promise<void>): Promise<string[]> =>
   work.then(
     () => [],

@@ -1,6 +1,7 @@
 /**
- * One trivial block in a warm engine, many times. `ours`: judged by the guard, prepared, bound, read into a table as a
- * job has it. `theirs`: DuckDB alone, its rows as plain values. Both in this process; answers with milliseconds.
+ * Runs one trivial block in a warm engine many times. `ours`: the guard judges it, it is prepared, bound, and read
+ * into a table as in a job. `theirs`: DuckDB alone, with its rows as plain values. Both run in this process, which
+ * answers with milliseconds.
  */
 import { DuckDBInstance } from '@duckdb/node-api'
 import { readTable } from '../../packages/engine/duckdb/duckdb.ts'

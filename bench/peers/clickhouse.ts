@@ -1,10 +1,9 @@
 /**
- * ClickHouse's own engine (chdb) behind as much of its HTTP interface as a client needs, for machines without a server:
- * settings, parameters, formats, read-only sessions, the list of queries and KILL QUERY are the engine's; requests are
- * read and answered here. It has no users; SHOW GRANTS shows one who only reads. It says its address and serves until
- * it is stopped:
- *
- *   node bin/runtime.js bench/peers/clickhouse.ts [FOLDER WHERE chdb IS INSTALLED, else bench's own]
+ * Serves ClickHouse's own engine (chdb) behind as much of its HTTP interface as a client needs, for machines without
+ * a server. Settings, parameters, formats, read-only sessions, the list of queries and KILL QUERY are the engine's;
+ * this file reads and answers the requests. There are no users; SHOW GRANTS shows one who only reads. It prints its
+ * address and serves until it is stopped: node bin/runtime.js bench/peers/clickhouse.ts [FOLDER WITH chdb, by default
+ * bench's own]
  */
 import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
@@ -29,7 +28,7 @@ interface Asked {
   id: string | null
 }
 
-/** Parameters of the HTTP interface that are no settings of the engine. */
+/** Parameters of the HTTP interface that are not settings of the engine. */
 const OWN = new Set(['query', 'query_id', 'database', 'user', 'password', 'default_format'])
 
 const READS_ONLY = 'GRANT SELECT ON *.* TO default\n'
@@ -42,7 +41,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return text
 }
 
-/** The engine assigns its own query ids, so the client's id is put into a comment of the query. */
+/** Puts the client's id into a comment of the query, because the engine assigns its own query ids. */
 function marked(sql: string, id: string | null): string {
   return sql
     .replace(/\bquery_id = '([^']*)'/g, "(query like '%/* $1 */%' and query not like 'KILL%')")
@@ -53,7 +52,10 @@ function refusal(error: unknown): string {
   return `${(error as Error).message.replace(/^Query failed: /, '')} (version chdb)\n`
 }
 
-/** The engine writes the rows into a pipe, in any format, while they are sent: its own streams give each chunk a head. */
+/**
+ * Sends the rows while the engine writes them into a pipe, in any format. The engine's own streams would give each
+ * chunk a head.
+ */
 async function sendRows({ session, sql, format, id }: Asked, response: ServerResponse): Promise<void> {
   const pipe = path.join(data, `${randomUUID()}.pipe`)
   execFileSync('mkfifo', [pipe])
@@ -61,7 +63,7 @@ async function sendRows({ session, sql, format, id }: Asked, response: ServerRes
     fd: openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK),
     writable: false,
   })
-  // Held open until the query has ended, so that the reader sees no early end.
+  // The pipe is held open until the query has ended, so that the reader sees no early end.
   const held = openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK)
   const sent = new Promise<void>((resolve) => reader.once('close', () => resolve()))
   reader.once('error', () => undefined).pipe(response, { end: false })
@@ -98,7 +100,7 @@ function serveClickhouse(open: () => Session) {
     const format = searchParams.get('default_format') ?? 'TabSeparated'
     const session = open()
     try {
-      // Nothing can be set after it.
+      // The setting `readonly` is last, because nothing can be set after it.
       const settings = [...searchParams].filter(([name]) => !OWN.has(name) && name !== 'readonly')
       for (const [name, value] of settings) session.query(`SET ${name} = ${literal(value)}`)
       if (searchParams.has('readonly'))
@@ -113,7 +115,7 @@ function serveClickhouse(open: () => Session) {
       }
       await sendRows({ session, sql, format, id }, response)
     } catch (error) {
-      // Servers from 25.11 on answer this way once the answer has begun.
+      // Servers from 25.11 on report an error this way once the answer has begun.
       if (response.headersSent)
         response.end(`__exception__\r\ntag\r\n${refusal(error)}1 tag\r\n__exception__\r\n`)
       else response.writeHead(500).end(refusal(error))
@@ -129,7 +131,7 @@ const chdb = createRequire(path.join(folder, 'package.json'))('chdb') as {
   Session: new (data: string) => Session
 }
 const data = mkdtempSync(path.join(tmpdir(), 'assay-clickhouse-'))
-// One stays open, so that tables in memory outlive the sessions of requests.
+// One session stays open, so that tables in memory outlive the sessions of requests.
 const first = new chdb.Session(data)
 const server = serveClickhouse(() => new chdb.Session(data))
 server.listen(0, '127.0.0.1', () => {

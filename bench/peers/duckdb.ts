@@ -1,5 +1,5 @@
 /**
- * DuckDB alone in a warm process: for each message {sql, threads, memory, times} it opens an engine, runs the
+ * Runs DuckDB alone in a warm process. For each message {sql, threads, memory, times} it opens an engine, runs the
  * statements, reads every row, closes the engine, and answers with the milliseconds and the peak of its memory.
  */
 import { readFileSync, writeFileSync } from 'node:fs'

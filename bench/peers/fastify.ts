@@ -1,6 +1,6 @@
 /**
- * Bare Fastify, no more than a route. `status JSON`: answers with that object. `insert FILE`: one INSERT for each POST,
- * committed with an fsync before the answer. Sends its address as its first message.
+ * Serves bare Fastify with one route. `status JSON`: answers with that object. `insert FILE`: makes one INSERT for
+ * each POST, committed with an fsync before the answer. Its first message is its address.
  */
 import { DatabaseSync } from 'node:sqlite'
 import { fastify } from 'fastify'

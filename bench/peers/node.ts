@@ -1,4 +1,7 @@
-/** A worker node that claims and settles empty jobs, 20 at a time, until there are none; answers with their number. */
+/**
+ * Runs a worker node that claims and settles empty jobs, 20 at a time, until none are left. It answers with their
+ * number.
+ */
 import { systemClock } from '@assay/model/clock'
 import { openStore } from '@assay/store/open'
 

@@ -1,4 +1,4 @@
-/** A cold process that runs the statements of a JSON list with DuckDB and ends: the floor below any report. */
+/** Runs the statements of a JSON list with DuckDB in a cold process and ends. This is the floor of any report. */
 import { DuckDBInstance } from '@duckdb/node-api'
 
 const statements = JSON.parse(process.argv[2]!) as string[]

@@ -1,4 +1,7 @@
-/** A fast receiver: answers 204 to every POST once its body is there. A message asks how many came since the last. */
+/**
+ * A fast receiver: it answers 204 to every POST once the body is there. A message asks for the number of requests
+ * since the last one.
+ */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 

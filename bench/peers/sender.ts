@@ -1,4 +1,7 @@
-/** A bare loop of POSTs with undici: for each message {url, body, count, connections} it sends them all, and says when. */
+/**
+ * A bare loop of POSTs with undici. For each message {url, body, count, connections} it sends all of them and answers
+ * when they are sent.
+ */
 import { Pool } from 'undici'
 
 export interface SendAsk {

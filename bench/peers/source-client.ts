@@ -1,6 +1,7 @@
 /**
- * A database's own client (its usual library for Node) that reads every row of a query and throws it away; for files, a
- * fetch to the disk and DuckDB alone over it. For each message it answers with the milliseconds and the peak of its memory.
+ * A database's own client (its usual library for Node), which reads every row of a query and discards it. For files
+ * it downloads to the disk and runs DuckDB alone over the file. For each message it answers with the milliseconds and
+ * the peak of its memory.
  */
 import { createWriteStream, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,9 +16,9 @@ import { Client, type Submittable } from 'pg'
 
 export interface ClientAsk {
   kind: 'postgresql' | 'mysql' | 'clickhouse' | 'sqlite' | 'file'
-  /** Of the server, of the database's file, or of the file. */
+  /** The address of the server, or the path of the database or of the file. */
   address: string
-  /** For a file: what is asked of the table `facts`. */
+  /** For a file: the query over the table `facts`. */
   sql: string
 }
 
@@ -26,7 +27,7 @@ export interface ClientAnswer {
   peak_bytes: number
 }
 
-/** As psql's \copy. */
+/** Reads rows as psql's \copy does. */
 class Copy implements Submittable {
   readonly #sql: string
   readonly #ended = Promise.withResolvers<void>()

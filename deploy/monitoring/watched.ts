@@ -1,16 +1,16 @@
 /**
- * What to watch, in one table: docs/operating.md, the dashboard and the alert rules are generated from it. Gauges of the store
- * are told by every node alike, so the largest is taken; those of a node are shown by instance.
+ * The table of what to watch. docs/operating.md, the dashboard and the alert rules are generated from it. Every node
+ * reports the gauges of the store alike, so the largest value is taken; those of a node are shown by instance.
  */
 
 export interface Alert {
   name: string
-  /** PromQL that is true while something is wrong. */
+  /** A condition in PromQL that is true while something is wrong. */
   when: string
   for: string
-  /** `page`: somebody gets up. `ticket`: somebody looks in the morning. */
+  /** `page` wakes somebody up. `ticket` waits for the morning. */
   severity: 'page' | 'ticket'
-  /** What is wrong; `{{ $value }}` is allowed. */
+  /** The sentence of the alert. It may hold `{{ $value }}`. */
   says: string
   remedy: string
 }
@@ -18,15 +18,15 @@ export interface Alert {
 export interface Panel {
   title: string
   unit: 's' | 'bytes' | 'short' | 'ops' | 'percentunit' | 'dateTimeFromNow'
-  /** PromQL with its legend. */
+  /** Each query in PromQL with its legend. */
   queries: [expression: string, legend: string][]
 }
 
 export interface Watched {
-  /** As the page of operation shows it. */
+  /** The metric as the page of operation shows it. */
   metric: string
   meaning: string
-  /** In words, for the page. */
+  /** The condition in words, for the page. */
   alertWhen: string
   panel: Panel | null
   alerts: Alert[]
@@ -524,7 +524,7 @@ export const WATCHED: readonly Watched[] = [
   },
 ]
 
-/** A node that is gone tells nothing: the scrape itself does. */
+/** The alert for a node that is gone. Such a node reports nothing, so the scrape itself is watched. */
 const GONE: Alert = {
   name: 'AssayIsGone',
   when: 'absent(assay_build_info)',
@@ -536,7 +536,7 @@ const GONE: Alert = {
 
 export const ALERTS: readonly Alert[] = [GONE, ...WATCHED.flatMap(({ alerts }) => alerts)]
 
-/** The table of docs/operating.md. */
+/** Returns the table of docs/operating.md. */
 export function watchTable(): string {
   const rows = WATCHED.map(
     ({ metric, meaning, alertWhen }) =>

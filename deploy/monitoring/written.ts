@@ -2,7 +2,7 @@
 import { stringify } from 'yaml'
 import { ALERTS, type Panel, WATCHED } from './watched.ts'
 
-/** The file of rules: `rule_files` of Prometheus names it. */
+/** Returns the file of rules that `rule_files` of Prometheus names. */
 export function alertRules(): string {
   const rules = ALERTS.map(({ name, when, for: lasting, severity, says, remedy }) => ({
     alert: name,
@@ -42,7 +42,7 @@ function panelAt(panel: Panel, index: number) {
   }
 }
 
-/** The dashboard, as Grafana imports it. */
+/** Returns the dashboard in the form that Grafana imports. */
 export function dashboard(): string {
   const panels = WATCHED.flatMap(({ panel }) => panel ?? []).map(panelAt)
   const made = {

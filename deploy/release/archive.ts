@@ -1,4 +1,4 @@
-/** The program with its own Node in one folder, for machines that have neither Node nor a network. */
+/** Makes one folder with the program and its own Node, for machines that have neither Node nor a network. */
 import { execFileSync } from 'node:child_process'
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,7 +7,7 @@ import type { Target } from './modules.ts'
 
 const root = path.join(import.meta.dirname, '../..')
 
-/** Starts the program with the Node beside it, wherever the folder lies and through whatever link it is called. */
+/** The script that starts the program with the Node beside it, wherever the folder lies and whatever link calls it. */
 const LAUNCHER = `#!/bin/sh
 own=$(readlink -f -- "$0")
 own=$(dirname -- "$own")
@@ -35,7 +35,7 @@ export function addNode(folder: string, { os, cpu }: Target): void {
   }
 }
 
-/** Makes a program complete: `assay` in its folder starts it. */
+/** Adds the launcher `assay` to the folder of a program. */
 export function addLauncher(program: string): void {
   writeFileSync(path.join(program, 'assay'), LAUNCHER)
   chmodSync(path.join(program, 'assay'), 0o755)

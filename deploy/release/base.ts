@@ -1,6 +1,7 @@
 /**
- * The root file system of the image: the libraries that Node and DuckDB need, and the programs that build walls around analyses, from
- * packages of Debian as apt verifies them. No package manager and no scripts of packages.
+ * The root file system of the image: the libraries that Node and DuckDB need, and the programs that build walls
+ * around analyses, from packages of Debian that apt verifies. It has no package manager, and runs no scripts of
+ * packages.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -8,7 +9,7 @@ import path from 'node:path'
 import { sha256Of } from './files.ts'
 import type { Target } from './modules.ts'
 
-/** What runs, and then what it needs. */
+/** The packages that run, and then those that they need. */
 const PACKAGES = [
   'bubblewrap util-linux mount coreutils dash libc6 libgcc-s1 libstdc++6 tzdata base-files ca-certificates',
   'libacl1 libattr1 libblkid1 libcap2 libcap-ng0 libcrypt1 libgmp10 libmount1 libpcre2-8-0 libselinux1 libsmartcols1',
@@ -17,7 +18,7 @@ const PACKAGES = [
 
 const ARCHITECTURES = { x64: 'amd64', arm64: 'arm64' } as const
 
-/** Who runs the program. */
+/** The user who runs the program. */
 export const USER = 1000
 
 const PASSWD = `root:x:0:0:root:/root:/usr/sbin/nologin
@@ -29,7 +30,7 @@ export interface Material {
   digest: { sha256: string }
 }
 
-/** An apt of its own, so that the machine's lists and architecture stay as they are. */
+/** Returns an apt of its own, so that the machine's lists and architecture stay as they are. */
 function aptFor(architecture: string, folder: string): (...args: string[]) => void {
   for (const one of ['state/lists/partial', 'cache/archives/partial', 'deb'])
     mkdirSync(path.join(folder, one), { recursive: true })
@@ -48,7 +49,7 @@ function aptFor(architecture: string, folder: string): (...args: string[]) => vo
   }
 }
 
-/** Files in which a shared root has no use: documents, translations. Licenses stay. */
+/** Files that the image does not need: documents, translations. Licenses stay. */
 const UNREAD = [
   'usr/share/man',
   'usr/share/locale',
@@ -57,7 +58,7 @@ const UNREAD = [
   'usr/share/lintian',
 ]
 
-/** One file of all authorities, as the package's own script would write it. */
+/** Writes one file of all authorities, as the package's own script would. */
 function joinAuthorities(rootFs: string): void {
   const folder = path.join(rootFs, 'usr/share/ca-certificates/mozilla')
   const all = globSync('*.crt', { cwd: folder }).toSorted()
@@ -66,10 +67,10 @@ function joinAuthorities(rootFs: string): void {
   writeFileSync(path.join(rootFs, 'etc/ssl/certs/ca-certificates.crt'), text)
 }
 
-/** Debian's packages take /bin for a link; base-files makes it when it is installed. */
+/** Folders that Debian's packages expect to be links, such as /bin. base-files makes them when it is installed. */
 const MERGED = ['bin', 'sbin', 'lib', 'lib64']
 
-/** Writes the root file system into `rootFs` and returns what it was made of. `folder` is for apt. */
+/** Writes the root file system into `rootFs`. Returns the packages that it was made of. `folder`: a folder for apt. */
 export async function writeBase(rootFs: string, { cpu }: Target, folder: string): Promise<Material[]> {
   const architecture = ARCHITECTURES[cpu]
   const apt = aptFor(architecture, folder)
@@ -90,7 +91,7 @@ export async function writeBase(rootFs: string, { cpu }: Target, folder: string)
     materials.push({ uri, digest: { sha256: await sha256Of(deb) } })
   }
   for (const one of UNREAD) rmSync(path.join(rootFs, one), { recursive: true, force: true })
-  // Nobody gets more rights by a program.
+  // No program gives more rights to its user.
   execFileSync('find', [rootFs, '-perm', '/6000', '-type', 'f', '-exec', 'chmod', 'a-s', '{}', '+'])
   if (!existsSync(path.join(rootFs, 'bin/sh'))) symlinkSync('dash', path.join(rootFs, 'usr/bin/sh'))
   joinAuthorities(rootFs)

@@ -1,4 +1,7 @@
-/** Archives and digests that are the same for the same content: names in order, no owner of the machine, one time for all files. */
+/**
+ * Writes archives and digests that are equal for equal content: names in order, no owner of the machine, one time for
+ * all files.
+ */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
@@ -12,15 +15,15 @@ export async function sha256Of(file: string): Promise<string> {
 }
 
 export interface Packing {
-  /** Seconds since 1970, the time of every file. */
+  /** The time of every file, in seconds since 1970. */
   time: number
-  /** Who owns the files; root where nothing is said. */
+  /** The owner of the files; root by default. */
   owner?: number
-  /** Files and folders to pack, where not all are. */
+  /** The files and folders to pack; by default all. */
   members?: readonly string[]
 }
 
-/** Writes what lies in `folder` as a tar archive; `name` becomes the folder in it. */
+/** Writes the content of `folder` as a tar archive. `name` becomes the folder in it. */
 export function writeTar(
   folder: string,
   file: string,
@@ -33,7 +36,7 @@ export function writeTar(
   execFileSync('tar', [...options, ...owners, '-C', folder, '-cf', path.resolve(file), ...named, ...members])
 }
 
-/** Packs a file, without its name and time; the file itself is gone after it. */
+/** Packs a file without its name and time, and removes the original. */
 export function compress(file: string): string {
   execFileSync('gzip', ['--no-name', '--force', file])
   return `${file}.gz`

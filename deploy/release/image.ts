@@ -1,6 +1,6 @@
 /**
- * An image by the OCI Image Format Specification 1.1: layers as tar archives, and what says how to run them as JSON, in the image layout
- * that skopeo, podman and docker load.
+ * Makes an image by the OCI Image Format Specification 1.1: layers as tar archives and a configuration as JSON, in
+ * the image layout that skopeo, podman and docker load.
  */
 import { createHash } from 'node:crypto'
 import { cpSync, mkdirSync, renameSync, statSync, writeFileSync } from 'node:fs'
@@ -27,7 +27,7 @@ export interface Layer {
 
 const ARCHITECTURES = { x64: 'amd64', arm64: 'arm64' } as const
 
-/** How the program runs. A check of health is no part of the specification: ask /readyz. */
+/** The configuration by which the program runs. A health check is not part of the specification: ask /readyz. */
 const RUN = {
   User: `${USER}:${USER}`,
   ExposedPorts: { '8080/tcp': {} },
@@ -69,7 +69,7 @@ async function keepLayer(layout: string, layer: Layer, packing: Packing): Promis
   return [{ mediaType: `${TYPE}.layer.v1.tar+gzip`, digest: `sha256:${hash}`, size }, unpacked]
 }
 
-/** Adds the image of one platform to the layout and returns what names it. */
+/** Adds the image of one platform to the layout. Returns its descriptor. */
 export async function addImage(
   layout: string,
   layers: readonly Layer[],
@@ -106,11 +106,11 @@ export async function addImage(
   return { ...keep(layout, asJson(manifest), manifest.mediaType), platform }
 }
 
-/** Completes the layout: its mark, and the index that names the image of each platform under the version. */
+/** Completes the layout with its mark, and the index that names the image of each platform under the version. */
 export function writeIndex(layout: string, images: readonly Descriptor[], version: string): void {
   const index = { schemaVersion: 2, mediaType: `${TYPE}.index.v1+json`, manifests: images }
   const named = { 'org.opencontainers.image.ref.name': version }
-  // One image is named by itself: what loads an image does not look into an index for one alone.
+  // A single image is named directly, because a program that loads an image does not look for it in an index.
   const [only] = images
   const manifests =
     images.length === 1
@@ -120,7 +120,7 @@ export function writeIndex(layout: string, images: readonly Descriptor[], versio
   writeFileSync(path.join(layout, 'index.json'), asJson({ ...index, manifests }))
 }
 
-/** The layers of the program, laid out below `stage`: what changes least comes first. */
+/** Returns the layers of the program, laid out below `stage`. The layer that changes least is first. */
 export function layersOf(stage: string, base: string, node: string, program: string): Layer[] {
   const folder = (name: string): string => path.join(stage, 'layers', name)
   cpSync(path.join(node, 'bin/node'), path.join(folder('node'), 'usr/local/bin/node'), { recursive: true })
@@ -133,7 +133,7 @@ export function layersOf(stage: string, base: string, node: string, program: str
     { folder: base, createdBy: 'packages of Debian' },
     { folder: folder('node'), createdBy: 'Node from npm' },
     { folder: folder('program'), createdBy: 'the program with its packages' },
-    // The folders above keep their owner.
+    // The parents of these folders keep their owner.
     { folder: folder('state'), createdBy: 'folders that the service writes', owner: USER, members: STATE },
   ]
 }

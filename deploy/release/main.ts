@@ -32,7 +32,7 @@ const say = (text: string): void => {
   process.stdout.write(`${text}\n`)
 }
 
-/** Everything in a folder of its own, which becomes the release when all of it is there. */
+/** Makes everything in a temporary folder, which becomes the release once all of it is there. */
 async function release({ platforms, to, draft }: Wanted): Promise<void> {
   const started = new Date()
   const version = versionOf()
@@ -66,7 +66,7 @@ async function release({ platforms, to, draft }: Wanted): Promise<void> {
         await addImage(layout, layersOf(folder, base, node, complete), { ...target, version, time }),
       )
       say(`${platform}: image`)
-      // What npm packs is the same for each platform.
+      // The package for npm is the same for each platform, so it is packed once.
       if (at === 0) {
         const packed = path.join(stage, 'npm')
         cpSync(complete, packed, { recursive: true })

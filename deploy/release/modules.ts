@@ -1,6 +1,6 @@
 /**
- * The packages of others that a program brings along, for one platform: installed by npm as its lock says, without what nothing reads
- * when the program runs. Licenses stay.
+ * Installs the packages of others that a program carries for one platform, by its lock, without files that nothing
+ * reads when the program runs. Licenses stay.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -12,16 +12,16 @@ export interface Target {
   cpu: 'x64' | 'arm64'
 }
 
-/** Held by npm for each platform, so it is not part of a tarball for all of them. */
+/** The package that differs by platform, so that it is not part of a tarball for all of them. */
 const OF_A_PLATFORM = '@duckdb/node-api'
 
-/** Files of a package that programs of other kinds read: compilers, debuggers, other runtimes. */
+/** Files of a package that only other programs read: compilers, debuggers, other runtimes. */
 const UNREAD = ['**/*.map', '**/*.d.ts', '**/*.d.mts', '**/*.d.cts', 'bare-*/prebuilds/**/*.bare']
 
 const USED_DATA = new Set(SAMPLES.filter(({ from }) => from === 'package').map(({ name }) => name))
 const USED_FONTS = new Set(['DejaVuSans.ttf', 'DejaVuSans-Bold.ttf', 'DejaVuSansMono.ttf'])
 
-/** Folders of which the program reads a few files. */
+/** Folders of which the program reads only a few files. */
 const PARTLY_READ: [folder: string, used: ReadonlySet<string>][] = [
   ['vega-datasets/data', USED_DATA],
   ['dejavu-fonts-ttf/ttf', USED_FONTS],
@@ -30,7 +30,7 @@ const PARTLY_READ: [folder: string, used: ReadonlySet<string>][] = [
 const npm = (folder: string, args: string[]): string =>
   execFileSync('npm', args, { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
 
-/** Compiles for ssh2 what it does without. */
+/** Packages that compile native code for ssh2, which works without it. */
 const NATIVE = ['cpu-features', 'buildcheck', 'nan']
 
 interface Manifest {
@@ -38,7 +38,7 @@ interface Manifest {
   optionalDependencies?: Record<string, string>
 }
 
-/** npm was told to run no script of a package, and no later npm runs one or loads a native helper again. */
+/** Removes the scripts of packages, so that no later npm runs one or loads a native helper. */
 function dropScripts(modules: string): void {
   const files = globSync('**/package.json', { cwd: modules })
   for (const file of files) {
@@ -61,11 +61,11 @@ function prune(modules: string): void {
   for (const [folder, used] of PARTLY_READ)
     for (const file of globSync('*', { cwd: path.join(modules, folder) }))
       if (!used.has(file)) rmSync(path.join(modules, folder, file), { recursive: true })
-  // What npm notes for itself, with the addresses from which it loaded.
+  // npm's own notes hold the addresses from which it loaded, so they are removed.
   rmSync(path.join(modules, '.package-lock.json'), { force: true })
 }
 
-/** Installs what the program in `folder` needs on the platform. */
+/** Installs the packages that the program in `folder` needs on the platform. */
 export function installModules(folder: string, { os, cpu }: Target): void {
   const platform = [`--os=${os}`, `--cpu=${cpu}`, '--libc=glibc']
   npm(folder, [
@@ -77,7 +77,7 @@ export function installModules(folder: string, { os, cpu }: Target): void {
     '--loglevel=error',
     ...platform,
   ])
-  // For npm they are optional: one that the registry has not is left out without a word.
+  // They are optional for npm, which leaves out a missing one without a word.
   const native = `@duckdb/node-bindings-${os}-${cpu}`
   if (!existsSync(path.join(folder, 'node_modules', native, 'duckdb.node')))
     throw new Error(
@@ -86,7 +86,7 @@ export function installModules(folder: string, { os, cpu }: Target): void {
   prune(path.join(folder, 'node_modules'))
 }
 
-/** Packs the program with its packages for npm. Those of one platform are left to the installing npm, which knows its own. */
+/** Packs the program with its packages for npm. The installing npm adds the packages of its own platform. */
 export function packForNpm(folder: string, to: string): string {
   const file = path.join(folder, 'package.json')
   const manifest = JSON.parse(readFileSync(file, 'utf8')) as { dependencies: Record<string, string> }

@@ -1,7 +1,7 @@
 /**
- * The program of a release: one folder of compiled JavaScript with the command `assay`, the console, the templates and the migrations,
- * whose package.json names all that it needs and whose npm-shrinkwrap.json pins it. Installed from a tarball, in an archive or in an
- * image it is the same folder.
+ * The program of a release: one folder of compiled JavaScript with the command `assay`, the console, the templates
+ * and the migrations. Its package.json names all that it needs, and its npm-shrinkwrap.json pins the versions. The
+ * folder is the same in a tarball, an archive and an image.
  */
 import {
   chmodSync,
@@ -21,7 +21,7 @@ const jsonOf = (file: string): unknown => JSON.parse(readFileSync(path.join(root
 const write = (file: string, value: unknown): void =>
   writeFileSync(file, `${JSON.stringify(value, null, 2)}\n`)
 
-/** Of these no file is compiled: the console is built, and comes as it is. */
+/** The package of which no file is compiled here: the built console is copied. */
 const BUILT = 'console'
 
 interface Locked {
@@ -30,10 +30,10 @@ interface Locked {
   [field: string]: unknown
 }
 
-/** The version of the whole program. */
+/** Returns the version of the whole program. */
 export const versionOf = (): string => (jsonOf('package.json') as Manifest).version
 
-/** The packages of others that the program needs, each with the one version of the lock. */
+/** Returns the packages of others that the program needs, each with the one version of the lock. */
 function dependencies(names: readonly string[]): Record<string, string> {
   const all = names.flatMap((name) => Object.entries(manifestOf(name).dependencies ?? {}))
   const others = all.filter(([name]) => !name.startsWith('@assay/'))
@@ -54,7 +54,10 @@ function manifest(names: readonly string[]): object {
   }
 }
 
-/** The lock of the repository without what only development, a workspace or the packaged Node needs. */
+/**
+ * Returns the lock of the repository without the packages that only development, a workspace or the packaged Node
+ * needs.
+ */
 function shrinkwrap(manifest: object): object {
   const { packages, ...lock } = jsonOf('package-lock.json') as { packages: Record<string, Locked> }
   const optional = Object.keys(
@@ -67,7 +70,7 @@ function shrinkwrap(manifest: object): object {
   return { ...lock, packages: { '': manifest, ...Object.fromEntries(kept) } }
 }
 
-/** Names files of the program where the sources name packages of ours. */
+/** Replaces imports of our packages by the paths of their files in the program. */
 function nameFiles(folder: string): void {
   const files = new Map(
     Object.entries(exportedFiles()).map(([specifier, [file]]) => [
@@ -88,7 +91,7 @@ function nameFiles(folder: string): void {
   }
 }
 
-/** What runs when the command is called. `bin/runtime.js` finds a Node for it. */
+/** Adds the command. `bin/runtime.js` finds a Node for it. */
 function addCommand(folder: string): void {
   mkdirSync(path.join(folder, 'bin'))
   cpSync(path.join(root, 'bin/runtime.js'), path.join(folder, 'bin/runtime.js'))

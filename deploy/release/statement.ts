@@ -1,6 +1,7 @@
 /**
- * What a release says of itself: the checksum of each file, and where it comes from, as an in-toto statement with the provenance of SLSA 1.0
- * (https://slsa.dev/spec/v1.0/provenance). The statement is not signed: who publishes a release signs SHA256SUMS.
+ * Writes the statement of a release: the checksum of each file, and the origin of the files as an in-toto statement
+ * with the provenance of SLSA 1.0 (https://slsa.dev/spec/v1.0/provenance). The statement is not signed: the publisher
+ * of a release signs SHA256SUMS.
  */
 import { execFileSync } from 'node:child_process'
 import { readdirSync, writeFileSync } from 'node:fs'
@@ -21,7 +22,7 @@ export interface Made {
   materials: Material[]
 }
 
-/** The commit, and whether every file is as it is there. */
+/** Returns the commit, and whether every file equals that of the commit. */
 export function commitOf(): { commit: string; time: number; clean: boolean } {
   const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim()
   const [commit, time] = git('log', '-1', '--format=%H %ct').split(' ')

@@ -1,4 +1,7 @@
-/** The version stands in every package, the lock, the Python client, the chart and the list of changes; here it is raised in all of them at once. */
+/**
+ * Raises the version in every file that has it at once: the packages, the lock, the Python client, the chart and the
+ * list of changes.
+ */
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 
@@ -12,7 +15,7 @@ interface Versioned {
   packages?: Record<string, Versioned>
 }
 
-/** A reason not to release under the version; undefined: none. */
+/** Returns a reason not to release under the version; undefined if there is none. */
 export function refusal(version: string, changes: string): string | undefined {
   if (!SEMANTIC.test(version)) return `${version} is no version: write three numbers, such as 1.2.3.`
   if (!changes.split('\n').some((line) => line.startsWith(`## ${version} `)))
@@ -20,7 +23,10 @@ export function refusal(version: string, changes: string): string | undefined {
   return undefined
 }
 
-/** The list of changes with what was unreleased under the version and its day, and an empty chapter above it. */
+/**
+ * Returns the list of changes in which the unreleased changes have the version and its day, with an empty chapter
+ * above.
+ */
 export function released(changes: string, version: string, day: string): string {
   if (!changes.includes(`\n${UNRELEASED}\n`))
     throw new Error(`CHANGELOG.md has no chapter "${UNRELEASED}": add one with what is new.`)
@@ -33,7 +39,7 @@ function raise(manifest: Versioned, version: string): void {
     if (name.startsWith('@assay/')) manifest.dependencies![name] = version
 }
 
-/** Raises the version in the repository at `root` and returns the files that it wrote. */
+/** Raises the version in the repository at `root`. Returns the files that it wrote. */
 export function setVersion(root: string, version: string, day: string): string[] {
   if (!SEMANTIC.test(version))
     throw new Error(`${version} is no version: write three numbers, such as 1.2.3.`)

@@ -1,6 +1,6 @@
 /**
- * The nodes under test, each a process with a keeper that restarts it after its death, as systemd does, and with its own
- * connection to the database. A node that ends by itself after it was ready breaks a promise. A node that cannot start
+ * The nodes under test, each a process with its own connection to the database. A keeper restarts a node after its
+ * death, as systemd does. A node that ends by itself after it was ready breaks a promise. A node that cannot start
  * while its database is unreachable does not.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -20,14 +20,14 @@ export interface NodeOptions {
   name: string
   roles: string
   port: number
-  /** Its folder: home, log, clock. */
+  /** The folder of the node: home, log, clock. */
   folder: string
   env: Record<string, string>
-  /** The proxy in front of its database; absent on SQLite. */
+  /** The proxy before its database; absent on SQLite. */
   proxy: Proxy | null
-  /** The command line of another version. */
+  /** The command line of another version; by default that of this one. */
   program?: string
-  /** Its network namespace, if it has its own. */
+  /** The network namespace of the node, if it has one. */
   namespace?: Namespace
 }
 
@@ -40,27 +40,27 @@ export interface ChaosNode {
   readonly folder: string
   readonly home: string
   readonly logFile: string
-  /** The fault that now makes it unavailable; at most one. */
+  /** The fault that makes the node unavailable at present; at most one. */
   busy: boolean
   ready(): boolean
   pid(): number | null
-  /** Analysis processes. */
+  /** Returns the ids of its analysis processes. */
   children(): number[]
-  /** Returns false if the process is not running. */
+  /** Sends a signal. Returns false if the process is not running. */
   signal(name: NodeJS.Signals): boolean
-  /** Milliseconds that its wall clock is off by, from now on. */
+  /** Sets its wall clock off by `ms` milliseconds from now on. */
   shiftClock(ms: number): void
-  /** Faults in how it ended. */
+  /** The faults in the ways in which it ended. */
   faults: string[]
   starts: number
-  /** Ends it, SIGTERM unless another is given, and does not start it again. */
+  /** Ends the node, by SIGTERM by default, and does not start it again. */
   close(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>
 }
 
 interface Run {
   child: ChildProcess
   ready: boolean
-  /** A fault ended it, or is about to. */
+  /** True if a fault has ended it or is about to. */
   expected: boolean
 }
 
@@ -91,7 +91,7 @@ function launch(options: NodeOptions, home: string, logFile: string, clock: stri
   return run
 }
 
-/** Started and kept alive until `close`. */
+/** Starts a node and keeps it alive until `close`. */
 export function keepNode(options: NodeOptions): ChaosNode {
   const { name, folder } = options
   const [home, logFile, clock] = ['home', 'log', 'clock'].map((part) => path.join(folder, part)) as [
@@ -141,7 +141,7 @@ export function keepNode(options: NodeOptions): ChaosNode {
     },
     shiftClock(ms) {
       writeFileSync(clock, String(ms))
-      // A signal before it is ready would end it. It reads the file at its start anyway.
+      // A signal before the node is ready would end it. It reads the file at its start anyway.
       if (node.ready()) node.signal('SIGUSR2')
     },
     async close(signal = 'SIGTERM') {

@@ -18,13 +18,13 @@ export interface World {
   receivers: Landscape
   /** Creates and runs a job that needs more memory than it may have. */
   submitHungry(): Promise<void>
-  /** Fills the disk of a home until the answered function is called; null where it cannot be made small. */
+  /** Fills the disk of a home until the returned function is called. Null if the disk cannot be made small. */
   fillDisk: ((node: ChaosNode) => () => void) | null
 }
 
 export interface PlannedFault {
   kind: FaultKind
-  /** From 0 to 1: which node, how long, and what else the kind needs. */
+  /** A number from 0 to 1 that chooses the node. The others choose the length and further needs of the kind. */
   victim: number
   length: number
   pauseMs: number
@@ -34,13 +34,16 @@ type Act = (world: World, node: ChaosNode, length: number) => Promise<void>
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Longer than a lease, in every case. */
+/** Returns a time that is longer than a lease in every case. */
 const beyond = (leaseMs: number, length: number): number => leaseMs * (1.1 + length * 0.6)
 const around = (leaseMs: number, length: number): number => leaseMs * (0.2 + length * 1.4)
-/** An unavailable node works again within this time in milliseconds. Only guards against what hangs: a busy machine may be slow. */
+/**
+ * The milliseconds within which an unavailable node must work again. They only guard against hanging, because a busy
+ * machine may be slow.
+ */
 const BACK_MS = 900_000
 
-/** A fault that makes something unavailable for a while. */
+/** Makes a fault that makes something unavailable for a while. */
 function during(
   begin: (world: World, node: ChaosNode) => void,
   end: (node: ChaosNode) => void,
@@ -109,7 +112,7 @@ const ACTS = {
 
 export type FaultKind = keyof typeof ACTS
 
-/** Kinds that make a whole node unavailable: half of the nodes have none of them. */
+/** The kinds that make a whole node unavailable. Half of the nodes have none of them. */
 const WHOLE = new Set<FaultKind>([
   'kill -9 of a node',
   'SIGTERM to a node',
@@ -120,7 +123,7 @@ const WHOLE = new Set<FaultKind>([
   'a full disk',
 ])
 
-/** How often each is drawn. */
+/** How often each kind is drawn, by database. */
 export const WEIGHTS: Record<'sqlite' | 'postgres', Partial<Record<FaultKind, number>>> = {
   postgres: {
     'kill -9 of a node': 5,
@@ -156,7 +159,7 @@ function tryKill(pid: number): void {
   }
 }
 
-/** `kinds` are drawn from; `pauseMs` is the average pause. */
+/** Draws the plan. `kinds`: the kinds to draw from. `pauseMs`: the average pause. */
 export function planFaults(
   count: number,
   weights: Partial<Record<FaultKind, number>>,
@@ -180,7 +183,7 @@ export interface Inflicted {
   journal: string[]
 }
 
-/** Carries the plan out and resolves when the last fault is over. Throws where one cannot be made. */
+/** Carries the plan out and resolves when the last fault is over. Throws if a fault cannot be made. */
 export async function inflict(
   world: World,
   plan: PlannedFault[],
@@ -211,7 +214,7 @@ export async function inflict(
     underWay.add(done)
     if ((index + 1) % 20 === 0) log(`${index + 1} of ${plan.length} faults, the last: ${line}`)
     await sleep(pauseMs)
-    // PostgreSQL is up again before the next fault: otherwise no work would get done.
+    // The next fault waits until PostgreSQL is up again, because otherwise no work would be done.
     if (kind === 'kill -9 of PostgreSQL') await done
   }
   await Promise.all(underWay)
@@ -219,7 +222,10 @@ export async function inflict(
   return { counts, journal }
 }
 
-/** Resolves with the drawn node once it runs and has no such fault; with `most`, once that many nodes are free. */
+/**
+ * Resolves with the drawn node once it runs and has no such fault. With `most`, it resolves once that many nodes are
+ * free.
+ */
 async function pickNode(
   nodes: ChaosNode[],
   drawn: ChaosNode[],
@@ -243,7 +249,7 @@ export interface SmallDisk {
   remove(): void
 }
 
-/** Mounts a file system in memory below `folder`, which can be filled. Returns null if it may not be mounted. */
+/** Mounts a file system in memory below `folder`, which can be filled. Returns null if mounting is not allowed. */
 export function mountSmallDisk(folder: string, megabytes: number): SmallDisk | null {
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=700`, 'tmpfs', folder], {

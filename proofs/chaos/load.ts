@@ -21,7 +21,7 @@ from range($parts * 1000)
 # {{ total | first: "total" }}
 `
 
-/** One call would build a list far beyond the memory of the job. */
+/** A template of which one call would build a list far beyond the memory of the job. */
 export const HUNGRY = `---
 title: Hungry
 limits: { timeout: 5m, memory: 300MB }
@@ -35,10 +35,10 @@ select len(range(500000000)) as total
 export const digestOf = (content: string | Buffer): string =>
   createHash('sha256').update(content).digest('hex').slice(0, 16)
 
-/** A node that was stopped takes connections and never answers. */
+/** The milliseconds after which a client gives up. A stopped node accepts connections and never answers. */
 const PATIENCE_MS = 5000
 const WAIT_SECONDS = 5
-/** Some node answers within this time, in milliseconds. Faults are far shorter, also on a busy machine. */
+/** The milliseconds within which some node must answer. Faults are far shorter, also on a busy machine. */
 const ANSWER_MS = 240_000
 
 function impatientClient(url: string, token: string): Client {
@@ -49,7 +49,7 @@ function impatientClient(url: string, token: string): Client {
   return createClient({ url, token, retries: 0, fetch: patient })
 }
 
-/** The client gives every creation a key: this one has none. */
+/** Creates a job without an idempotency key, which the client adds to every creation. */
 async function createBare(url: string, token: string, input: object): Promise<string> {
   const body = JSON.stringify({ payload: { type: 'template', ...input } })
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
@@ -70,32 +70,32 @@ export interface LoadOptions {
   token: string
   random: () => number
   begin: number
-  /** Unfinished jobs that are kept open. */
+  /** The number of unfinished jobs that are kept open. */
   jobs: number
   clients: number
 }
 
 export interface Load {
   entries: Entry[]
-  /** Run and not yet seen to have ended. */
+  /** The jobs that were run and are not yet known to have ended. */
   open: Set<string>
-  /** Answers that no client should get. */
+  /** The answers that no client should get. */
   faults: string[]
   clients: Client[]
-  /** Asks until the service answers; undefined where `stop` says so before. */
+  /** Calls until the service answers. Resolves with undefined if `stop` returns true before. */
   insist<T>(call: (client: Client) => Promise<T>, stop?: () => boolean): Promise<T | undefined>
   record<T>(ask: () => Promise<T>, entry: (answer: T) => object): Promise<T>
   see(client: Client, assignment_id: string): Promise<void>
   seen(job: JobView): object
   run(client: Client, assignment_id: string): Promise<void>
   submit(stop: () => boolean, template_id?: string): Promise<void>
-  /** Runs until it is told to stop. */
+  /** Works until `stop` returns true. */
   press(stop: () => boolean): Promise<void>
 }
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** The answer was lost, or is an error of the service: the client asks another node again. */
+/** Tells whether the answer was lost or is an error of the service. The client then asks another node. */
 function isUnsure(error: unknown): boolean {
   if (!(error instanceof ClientError)) return false
   return [0, 429, 502, 503].includes(error.status) || error.code === 'idempotency_in_progress'
@@ -154,7 +154,7 @@ export function createLoad({ urls, token, random, begin, jobs, clients: count }:
     if (open.delete(job.assignment_id) && ended.push(job.assignment_id) > 200) ended.shift()
   }
 
-  /** A 404 is remembered: it may be true. */
+  /** Resolves with null for a 404, which is recorded because it may be true. */
   async function orMissing<T>(assignment_id: string, ask: () => Promise<T>): Promise<T | undefined> {
     const begun = now()
     try {
@@ -174,7 +174,7 @@ export function createLoad({ urls, token, random, begin, jobs, clients: count }:
     if (job) keep(job)
   }
 
-  /** Where the answer to an earlier try was lost, the job may have ended by now. */
+  /** Runs a job. If the answer to an earlier try was lost, the job may have ended by now. */
   async function run(client: Client, assignment_id: string): Promise<void> {
     const begun = now()
     const ask = (): Promise<JobView | null> =>
@@ -224,7 +224,7 @@ export function createLoad({ urls, token, random, begin, jobs, clients: count }:
   async function cancel(client: Client, assignment_id: string): Promise<void> {
     const ask = (): Promise<JobView> => record(() => client.jobs.cancel(assignment_id), answeredCancel)
     const job = await orMissing(assignment_id, ask).catch((error: unknown) => {
-      // It had completed before.
+      // The job had completed before.
       if (!hasStatus(error, 409)) throw error
     })
     if (job) {
@@ -239,7 +239,7 @@ export function createLoad({ urls, token, random, begin, jobs, clients: count }:
       () => client.jobs.delete(assignment_id),
       () => ({ kind: 'deleted', assignment_id }),
     ).catch((error: unknown) => {
-      // An earlier try had done it.
+      // An earlier try had deleted it.
       if (!hasStatus(error, 404)) throw error
     })
   }

@@ -1,10 +1,13 @@
-/** A network of its own for a node (Linux, root, iproute2), joined to the machine's by one link that can be taken down. */
+/**
+ * Makes a network of its own for a node (Linux, root, iproute2). One link joins it to the machine's network and can
+ * be taken down.
+ */
 import { execFileSync } from 'node:child_process'
 
 export interface Namespace {
-  /** What a command begins with to run in it. */
+  /** The beginning of a command that runs in the network. */
   prefix: string[]
-  /** Its own address, and the machine's as seen from it. */
+  /** The address of the network, and that of the machine as seen from it. */
   inside: string
   outside: string
   cut(): void
@@ -16,7 +19,7 @@ function ip(...args: string[]): void {
   execFileSync('ip', args, { stdio: 'pipe' })
 }
 
-/** Makes the network, or returns why it cannot. */
+/** Makes the network. Returns a sentence if it cannot. */
 export function makeNamespace(): Namespace | string {
   const id = String(process.pid)
   const [name, near, far] = [`assay-${id}`, `as${id}a`, `as${id}b`]

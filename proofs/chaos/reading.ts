@@ -1,4 +1,4 @@
-/** After the last fault: everything ends by itself, and then all that the service remembers is read. */
+/** Waits after the last fault until everything ends by itself, and then reads all that the service remembers. */
 import { readFileSync } from 'node:fs'
 import { type Client, ClientError } from '@assay/client'
 import { ENDING_EVENTS } from '@assay/model/event'
@@ -7,12 +7,12 @@ import type { ChaosNode } from './cluster.ts'
 import { digestOf, type Load } from './load.ts'
 
 const AT_ONCE = 8
-/** Longer than PostgreSQL keeps a transaction of a silent node. */
+/** The milliseconds of grace. They are longer than PostgreSQL keeps a transaction of a silent node. */
 const GIVEN_UP_MS = 60_000
-/** Recorded last: no answer is later. */
+/** The time of the last record. No answer is later. */
 const LAST = Number.MAX_SAFE_INTEGER
 
-/** Polls until the condition holds; false if it does not in time. */
+/** Polls until the condition holds. Resolves with false if it does not hold in time. */
 async function comesToPass(holds: () => Promise<boolean> | boolean, ms: number): Promise<boolean> {
   const end = performance.now() + ms
   while (!(await holds())) {
@@ -36,7 +36,7 @@ export interface Stuck {
   assignment_id: string | null
 }
 
-/** Returns what does not end by itself in time. */
+/** Waits for the end of everything. Returns what does not end by itself in time. */
 export async function drain(
   load: Load,
   nodes: ChaosNode[],
@@ -77,7 +77,7 @@ const isEnding = (type: string): boolean => (ENDING_EVENTS as readonly string[])
 const hasEnded = (entry: Entry): entry is Extract<Entry, { kind: 'seen' }> =>
   entry.kind === 'seen' && entry.job.finished_at !== null
 
-/** Every page of the list. */
+/** Reads every page of the list of jobs. */
 async function readJobs(load: Load): Promise<void> {
   let cursor: string | undefined
   do {
@@ -96,8 +96,8 @@ async function readJobs(load: Load): Promise<void> {
 }
 
 /**
- * Reads forward to the end. Events that an open transaction may precede appear once it has ended: a transaction of a node
- * that was cut off lasts until the database ends it.
+ * Reads the events forward to the end. Events that an open transaction may precede appear once it has ended. A
+ * transaction of a node that was cut off lasts until the database ends it.
  */
 async function readEvents(load: Load, finished: Set<string>): Promise<void> {
   let cursor: string | undefined
@@ -129,7 +129,7 @@ async function readEvents(load: Load, finished: Set<string>): Promise<void> {
   }
 }
 
-/** A node that was told to stop closes its port and is not asked again. */
+/** Reads a stream. A node that was told to stop closes its port and is not asked again. */
 async function readStream(url: string, token: string, assignment_id: string): Promise<string> {
   const headers = { authorization: `Bearer ${token}`, accept: 'text/event-stream', 'last-event-id': '0' }
   try {
@@ -143,7 +143,7 @@ async function readStream(url: string, token: string, assignment_id: string): Pr
   }
 }
 
-/** The event stream of a job that has ended holds all of its moves. */
+/** Reads the moves of a job from its event stream, which holds all moves of a job that has ended. */
 async function readMoves(load: Load, urls: string[], token: string, assignment_id: string): Promise<void> {
   let asked = 0
   const text = await load.insist(() => readStream(urls[asked++ % urls.length]!, token, assignment_id))
@@ -174,7 +174,7 @@ interface AttemptLine {
   outcome: string
 }
 
-/** Reads from the logs what each node reports to have written. */
+/** Reads from the logs what each node reports as written. */
 export function readLogs(nodes: ChaosNode[]): { settled: Entry[]; lines: Map<string, string[]> } {
   const settled: Entry[] = []
   const lines = new Map<string, string[]>()
@@ -194,7 +194,7 @@ export function readLogs(nodes: ChaosNode[]): { settled: Entry[]; lines: Map<str
   return { settled, lines }
 }
 
-/** Into the load's entries; everything has ended. */
+/** Reads everything into the load's entries, after all has ended. */
 export async function readAll(load: Load, urls: string[], token: string): Promise<void> {
   await readJobs(load)
   const kept = load.entries.filter((entry) => entry.kind === 'kept')
@@ -213,7 +213,7 @@ export async function readAll(load: Load, urls: string[], token: string): Promis
   await forEachOf(insights, ([insight_id, assignment_id]) => readInsight(load, assignment_id, insight_id))
 }
 
-/** Everything that is known of one job, in order. */
+/** Returns everything that is known of one job, in order. */
 export function tellStory(assignment_id: string, entries: Entry[], lines: Map<string, string[]>): string[] {
   const seen = entries
     .filter((entry) => 'assignment_id' in entry && entry.assignment_id === assignment_id)

@@ -6,7 +6,7 @@ import type { Entry, Subscription } from '../../test/history.ts'
 import { type Proxy, startProxy } from '../../test/proxy.ts'
 import { type Arrival, type Mode, modes, type Receiver, startReceiver } from '../../test/receiver.ts'
 
-/** Short retry schedule: the run must not wait for hours. */
+/** A short retry schedule, so that the run need not wait for hours. */
 const SCHEDULE = [1, 2, 3, 5, 10].flatMap((seconds) => Array<number>(4).fill(seconds))
 
 export const PRESENCE = 'chaos'
@@ -16,9 +16,9 @@ export interface Landscape {
   webhooks: string[]
   vanish(): void
   comeBack(): void
-  /** All answer well from now on. */
+  /** Makes all receivers answer well from now on. */
   mend(): void
-  /** What has arrived so far. */
+  /** Returns the requests that have arrived so far. */
   entries(): Entry[]
   close(): Promise<void>
 }
@@ -78,7 +78,7 @@ export async function startReceivers(
     const receiver = await startReceiver({ mode })
     if (name === 'vanishing') proxy = await startProxy({ host: '127.0.0.1', port: receiver.port })
     const url = name === 'vanishing' ? `http://127.0.0.1:${proxy!.port}` : receiver.url
-    // Some jobs bear this name: only this webhook gets their events.
+    // Some jobs have this name, and only this webhook gets their events.
     const presence_name = name === 'slow' ? PRESENCE : `only-${name}`
     const events = name === 'good' ? (['*'] as const) : ENDING_EVENTS
     const webhook = await client.webhooks.create({

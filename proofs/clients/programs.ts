@@ -1,4 +1,4 @@
-/** The main workflow, as programs over the clients that generators make from the OpenAPI document, and over ours. */
+/** The main workflow as programs over the clients that generators make from the OpenAPI document, and over ours. */
 
 const END = `
 if (!insight.markdown.startsWith('# ')) throw new Error('the insight has no title')
@@ -91,14 +91,17 @@ const webhook = await createWebhook(
 )
 ${END}`
 
-/** By the name of the generator. */
+/** The programs by the name of their generator. */
 export const GENERATED: Record<string, string> = {
   'openapi-typescript': OPENAPI_FETCH,
   'hey-api': HEY_API,
   orval: ORVAL,
 }
 
-/** Our own client, as a function, for every runtime. It reads events as they come, which takes streams. */
+/**
+ * The program over our own client, as a function for every runtime. It reads events as they arrive, which needs
+ * streams.
+ */
 export const OWN = `import { createClient, etagOf } from '@assay/client'
 
 export async function workflow(url, token) {

@@ -1,4 +1,4 @@
-/** The programs that proofs/clients/package.json installs, and a service for what they make. */
+/** Finds the programs that proofs/clients/package.json installs, and runs a service for their results. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
@@ -17,9 +17,9 @@ export function missingTools(): string | null {
 
 const platform = `${process.platform}-${process.arch}`
 
-/** Programs that bring a binary for each platform. */
+/** The paths of programs that ship a binary for each platform. */
 const buns = ['bun/bin/bun.exe', `@oven/bun-${platform}/bin/bun`].map((file) => path.join(modules, file))
-/** Its install script moves it, where scripts may run. */
+/** The path of Bun. Its install script moves it if scripts may run. */
 export const BUN = buns.findLast((file) => existsSync(file)) ?? buns[0]!
 export const DENO = path.join(modules, `@deno/${platform}-glibc/deno`)
 export const WORKERD = path.join(
@@ -30,7 +30,7 @@ export const toolFile = (name: string): string => path.join(modules, name)
 
 export interface Ran {
   status: number | null
-  /** What it printed and said. */
+  /** The output of the program, from stdout and stderr. */
   text: string
 }
 
@@ -45,7 +45,7 @@ export function run(program: string, args: string[], cwd: string, env: Record<st
   return { status, text: `${stdout ?? ''}${stderr ?? ''}${error ? error.message : ''}`.trim() }
 }
 
-/** Runs with a service and a folder in which the programs' packages are found. Resolves to the broken promises. */
+/** Runs work with a service and a folder in which the programs' packages are found. Resolves with the broken promises. */
 export async function withService(
   prove: (given: { folder: string; env: { ASSAY_URL: string; ASSAY_TOKEN: string } }) => Promise<string[]>,
 ): Promise<string[]> {

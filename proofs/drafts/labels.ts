@@ -1,6 +1,6 @@
 /**
- * The roles of the columns of 55 public tables, written by hand before any rule: t a time, m a measure, d a dimension,
- * i an identifier, o something else (a text, a position, always the same).
+ * The roles of the columns of 55 public tables, written by hand before any rule: t for a time, m for a measure, d for
+ * a dimension, i for an identifier, o for anything else (a text, a position, a constant).
  */
 export const LABELS: Record<string, string> = {
   'airports.csv': 'i: iata; o: name, city, latitude, longitude; d: state, country',

@@ -1,4 +1,4 @@
-/** A PgBouncer in transaction mode (from Debian; npm has none) before one address. */
+/** Runs a PgBouncer in transaction mode (from Debian; npm has none) before one address. */
 import { spawn, spawnSync } from 'node:child_process'
 import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -8,7 +8,7 @@ import { freePort } from '../../test/free-port.ts'
 import { eventually } from '../../test/service.ts'
 
 const PROGRAM = 'pgbouncer'
-/** It refuses to run as root: then it runs as nobody, whose numbers are these on every Linux. */
+/** The user and group number of nobody, which every Linux has. PgBouncer refuses to run as root. */
 const NOBODY = 65_534
 
 export interface Bouncer {
@@ -24,12 +24,12 @@ const accepts = (port: number): Promise<boolean> =>
     socket.on('connect', () => socket.destroy())
   })
 
-/** Null: it is not installed. */
+/** Starts PgBouncer. Resolves with null if it is not installed. */
 export async function startBouncer(user: string, before: number): Promise<Bouncer | null> {
   const said = spawnSync(PROGRAM, ['--version'], { encoding: 'utf8' })
   if (said.error) return null
   const port = await freePort()
-  // Not in a folder of root's, which another user may not enter.
+  // The folder is not one of root's, which another user may not enter.
   const place = mkdtempSync(path.join(tmpdir(), 'assay-bouncer-'))
   writeFileSync(path.join(place, 'users'), `"${user}" ""\n`)
   const ini = [
@@ -44,7 +44,7 @@ export async function startBouncer(user: string, before: number): Promise<Bounce
     'pool_mode = transaction',
     'default_pool_size = 10',
     'max_client_conn = 200',
-    // After a login that failed it waits 15 s by itself before the next.
+    // After a failed login PgBouncer would wait 15 s before the next.
     'server_login_retry = 1',
   ]
   const file = path.join(place, 'pgbouncer.ini')

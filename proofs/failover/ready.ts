@@ -1,13 +1,13 @@
-/** What each node says of itself: /readyz, asked ten times a second. */
+/** Asks each node for /readyz ten times a second. */
 import type { ChaosNode } from '../chaos/cluster.ts'
 
 const EVERY_MS = 100
 const LATE = 20
-/** Longer is a broken promise by itself; the wait ends so that the proof goes on. */
+/** The milliseconds after which a wait ends so that the proof continues. Such a wait breaks a promise by itself. */
 const PATIENCE_MS = 60_000
 
 interface Probe {
-  /** When it was asked and answered. */
+  /** The times of the question and of the answer. */
   asked: number
   answered: number
   ready: boolean
@@ -15,9 +15,12 @@ interface Probe {
 }
 
 export interface Watch {
-  /** Milliseconds of the longest answer of the last seconds. */
+  /** Returns the milliseconds of the longest answer within the last seconds. */
   longestOfLate(nodes: ChaosNode[]): number
-  /** Milliseconds from `since` until the node says so: the longest of these nodes, and what the last of them said. */
+  /**
+   * Resolves with the milliseconds from `since` until each node reports the state: the longest of these nodes, and
+   * the last answer.
+   */
   until(nodes: ChaosNode[], ready: boolean, since: number): Promise<{ ms: number; said: string }>
   close(): Promise<void>
 }
@@ -42,7 +45,7 @@ export function watchReadiness(nodes: ChaosNode[]): Watch {
     lengths.set(node.name, [latest.answered - latest.asked, ...(lengths.get(node.name) ?? [])].slice(0, LATE))
   }
 
-  // One that waits for its answer holds up no other.
+  // A question that waits for its answer delays no other.
   const asked = new Set<Promise<void>>()
   const asking = setInterval(() => {
     for (const node of nodes) {

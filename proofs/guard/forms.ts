@@ -1,6 +1,7 @@
 /**
- * The forms of queries that read, one or more for each page on queries, expressions and functions of DuckDB's documentation
- * (https://duckdb.org/docs/stable/sql/introduction), over the sources of grammar.ts. All must pass and run.
+ * The forms of queries that read, one or more for each page on queries, expressions and functions of DuckDB's
+ * documentation (https://duckdb.org/docs/stable/sql/introduction), over the sources of grammar.ts. All must pass the
+ * guard and run.
  */
 export const FORMS: Record<string, readonly string[]> = {
   'SELECT clause': [

@@ -1,7 +1,7 @@
 /**
- * Random statements over DuckDB's grammar, from a seed. Most are queries over two sources, into which things are put that lie
- * outside: views of the catalog, files, settings, functions of every kind, names that have two meanings. Numbers stay small, so
- * that every statement that is let through can also be run.
+ * Makes random statements over DuckDB's grammar from a seed. Most are queries over two sources with hostile parts:
+ * views of the catalog, files, settings, functions of every kind, names that have two meanings. Numbers stay small,
+ * so that every admitted statement can also be run.
  */
 import type { Lists } from './lists.ts'
 
@@ -15,9 +15,9 @@ export const SOURCES: Record<string, readonly string[]> = {
 const COLUMNS = Object.values(SOURCES).flat()
 
 export interface Outside {
-  /** Paths of files that exist and are no sources. */
+  /** The paths of files that exist and are not sources. */
   files: readonly string[]
-  /** Names of tables, views, types, macros and databases that exist beside the sources. */
+  /** The names of tables, views, types, macros and databases that exist beside the sources. */
   relations: readonly string[]
   types: readonly string[]
   macros: readonly string[]
@@ -58,7 +58,7 @@ export class Grammar {
     return this.#chance(this.#hostile)
   }
 
-  /** A statement. A fifth holds nothing from outside on purpose. */
+  /** Makes a statement. A fifth of them holds no hostile part on purpose. */
   statement(): string {
     this.#hostile = this.#of([0, 0.02, 0.05, 0.1, 0.25])
     this.#ctes = []
@@ -67,7 +67,7 @@ export class Grammar {
     return this.#chance(0.02) ? `${query}; ${this.#query(1)}` : query
   }
 
-  /** A statement that is no query. */
+  /** Makes a statement that is not a query. */
   #other(): string {
     const { settings, keywords } = this.#lists
     const file = this.#file()
@@ -138,7 +138,7 @@ export class Grammar {
     return `with ${recursive ? 'recursive ' : ''}${tables.join(', ')}`
   }
 
-  /** A name that no table of the same WITH has, in nearly all cases. */
+  /** Returns a name that no table of the same WITH has, in nearly all cases. */
   #unused(tables: readonly string[]): string {
     const name = this.#newName()
     return tables.length > 0 && !this.#chance(0.02) ? (tables[0]!.startsWith('v') ? 'q' : 'v') : name
@@ -291,7 +291,7 @@ export class Grammar {
     return this.#fold(this.#of(Object.keys(SOURCES)))
   }
 
-  /** The name of a table of a WITH, or an alias: also names that mean something else already. */
+  /** Returns the name of a table of a WITH, or an alias. Some names mean something else already. */
   #newName(): string {
     if (this.#chance(0.6)) return this.#of(['t', 'u', 'w'])
     return this.#any(
@@ -432,7 +432,7 @@ export class Grammar {
     )
   }
 
-  /** Text that a function might take for a name, a path, a query or a time. */
+  /** Returns a text that a function might read as a name, a path, a query or a time. */
   #text(): string {
     if (!this.#outsideHere())
       return this.#of(["'x'", "'2024-01-01'", "'[1, 2]'", '\'{"a": 1}\'', "'$.a'", "'day'"])
@@ -457,7 +457,7 @@ export class Grammar {
     return this.#fold(this.#of(names))
   }
 
-  /** The same name in another spelling: quoted, in other letters, or with letters that only look alike. */
+  /** Returns the same name in another spelling: quoted, in other letters, or with letters that only look alike. */
   #fold(name: string): string {
     const roll = this.#random()
     const plain = /^[a-z_][a-z0-9_.]*$/i.test(name)

@@ -4,13 +4,13 @@ import { type Engine, readTable } from '../../packages/engine/duckdb/duckdb.ts'
 export interface Lists {
   /** The functions by kind: scalar, aggregate, macro, table, table_macro, pragma. */
   functions: ReadonlyMap<string, readonly string[]>
-  /** Functions whose value depends on more than their arguments, as the engine itself says. */
+  /** The functions whose value depends on more than their arguments, as the engine itself says. */
   unsteady: ReadonlySet<string>
   settings: readonly string[]
   keywords: readonly string[]
   types: readonly string[]
   collations: readonly string[]
-  /** Views of the catalog, bare and with their schema. */
+  /** The views of the catalog, with and without their schema. */
   views: readonly string[]
 }
 

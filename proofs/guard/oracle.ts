@@ -36,7 +36,7 @@ const ROWS = 200
 export interface Touched {
   /** The sources that the plan scans. */
   sources: string[]
-  /** What lies outside, each as a sentence. */
+  /** The parts that lie outside the sources, each as a sentence. */
   outside: string[]
   bound: boolean
 }
@@ -70,14 +70,14 @@ async function openWorld(folder: string, mark: string): Promise<World> {
   return { engine, close: () => (engine.close(), Promise.resolve()) }
 }
 
-/** All objects and lists within a value. */
+/** Yields all objects and lists within a value. */
 function* nodes(value: unknown): Generator<Record<string, unknown>> {
   if (value === null || typeof value !== 'object') return
   if (!Array.isArray(value)) yield value as Record<string, unknown>
   for (const one of Object.values(value)) yield* nodes(one)
 }
 
-/** The source of each table that lies under it. */
+/** The source behind each table. */
 const TABLES: Record<string, string> = { flights: 'flights', hidden_airports: 'Airports' }
 
 function scanned(node: Record<string, unknown>, touched: Touched): void {
@@ -105,7 +105,7 @@ export class Oracle {
     this.outside = outside
   }
 
-  /** `folder` is for this oracle alone. */
+  /** Opens an oracle. `folder`: a folder for this oracle alone. */
   static async open(folder: string): Promise<Oracle> {
     const file = path.join(folder, 'canary.csv')
     await mkdir(folder, { recursive: true })
@@ -179,7 +179,7 @@ export class Oracle {
       const { rows } = await readTable(engine, sql, {}, ROWS)
       return { text: JSON.stringify(rows), error: false, late }
     } catch (error) {
-      // The engine's message proposes near names; these are no rows of a source.
+      // The engine's message proposes near names. These are not rows of a source.
       return { text: (error as Error).message.split('\n')[0]!, error: true, late }
     } finally {
       clearTimeout(stop)

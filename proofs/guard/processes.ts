@@ -8,20 +8,20 @@ import { type GuardReport, NOTHING } from './report.ts'
 import type { Trying } from './stretch.ts'
 import type { Stretch } from './try.ts'
 
-/** Statements of one process. */
+/** The number of statements of one process. */
 const STRETCH = 25_000
 
 /** Called with the results of some statements; false ends the run. */
 type OnPart = (part: GuardReport) => boolean
 
 interface End {
-  /** Statements whose end was told. */
+  /** The number of statements whose end was reported. */
   done: number
-  /** What the process tried last and how it died; null if it completed. */
+  /** The last statement that the process tried, and how the process died; null if it completed. */
   ended: { trying: Trying; how: string } | null
 }
 
-/** `program` stands for stretch.ts in a test. */
+/** Runs a stretch. `program` replaces stretch.ts in a test. */
 async function runStretch(stretch: Stretch, program: string, onPart: OnPart): Promise<End> {
   const folder = await mkdtemp(path.join(tmpdir(), 'assay-guard-'))
   try {

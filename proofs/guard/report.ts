@@ -4,9 +4,9 @@ export interface GuardReport {
   /** The number of statements that the guard admitted. */
   passed: number
   ran: number
-  /** Statements that passed and touch more. */
+  /** The statements that passed and touch more than their sources. */
   holes: string[]
-  /** Statements that ended the process in which they were tried. */
+  /** The statements that ended the process in which they were tried. */
   ended: string[]
 }
 

@@ -6,7 +6,7 @@ import { openSync, writeSync } from 'node:fs'
 import path from 'node:path'
 import { type Stretch, tryGuard } from './try.ts'
 
-/** The first line of the file; what lies behind it is of longer statements before. */
+/** The first line of the file. The bytes after it are of longer statements before. */
 export interface Trying {
   at: number
   sql: string

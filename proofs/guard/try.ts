@@ -12,28 +12,31 @@ const columnsOf = (name: string): { name: string }[] =>
 
 export interface Stretch {
   seed: number
-  /** The first statement, counted from 0, and the one behind the last. */
+  /** The index of the first statement, from 0, and that after the last. */
   from: number
   to: number
-  /** Statements that are not tried. */
+  /** The indexes of statements that are not tried. */
   without?: readonly number[]
 }
 
 export interface Watching {
-  /** Before the guard reads a statement, and again before the engine runs it. */
+  /** Called before the guard reads a statement, and again before the engine runs it. */
   before?(at: number, sql: string, passed: boolean): void
-  /** What came of the statements since the last call. */
+  /** Called with the results since the last call. */
   report?(part: GuardReport): void
 }
 
-/** Statements between two reports, and those of one generator: so a stretch begins without those before it. */
+/**
+ * The number of statements between two reports, and of one generator. A stretch can so begin without the statements
+ * before it.
+ */
 const PART = 1_000
 
-/** Of the part in which the statement lies. */
+/** Returns the seed of the part with the statement. */
 const seedOf = (seed: number, at: number): number =>
   Math.imul(seed ^ Math.imul(Math.floor(at / PART) + 1, 0x9e3779b1), 0x85ebca6b)
 
-/** `folder` is for this alone. */
+/** Tries statements. `folder`: a folder for this call alone. */
 export async function tryGuard(
   { seed, from, to, without = [] }: Stretch,
   folder: string,

@@ -1,7 +1,10 @@
-/** Random rows, readers and rules. A rule is written once as a template writes it, and once as a policy of PostgreSQL. */
+/**
+ * Makes random rows, readers and rules. A rule is written once as a template writes it, and once as a policy of
+ * PostgreSQL.
+ */
 import type { Random } from '../calibration/processes.ts'
 
-/** Texts that a collation, a trim, a fold of case or a careless quote would take for each other. */
+/** Texts that a collation, a trim, a fold of case or a careless quote would confuse. */
 const TEXTS = [
   'North',
   'north',
@@ -96,7 +99,7 @@ function randomValue(random: Random, of: Kind, lists: boolean): Value {
 const quoted = (value: string | number | boolean): string =>
   typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value)
 
-/** As a template writes it. */
+/** Writes a rule as a template does. */
 export function asRule(rule: Rule): string {
   const value = (one: Value): string => ('literal' in one ? quoted(one.literal) : `$reader.${one.attribute}`)
   switch (rule.kind) {
@@ -116,7 +119,7 @@ export function asRule(rule: Rule): string {
 
 const TYPES: Record<Kind, string> = { text: 'text', number: 'double precision', boolean: 'boolean' }
 
-/** As an administrator of PostgreSQL writes it, with the attributes in the settings of the session. */
+/** Writes a rule as an administrator of PostgreSQL does, with the attributes in the settings of the session. */
 export function asPolicy(rule: Rule): string {
   switch (rule.kind) {
     case 'and':
@@ -138,6 +141,6 @@ function equals(column: string, of: Kind, value: Value): string {
   const setting = `current_setting('reader.${value.attribute}')`
   if (!value.list) return `(${column} = cast(${setting} as ${TYPES[of]}))`
   const list = `array(select jsonb_array_elements_text(cast(${setting} as jsonb)))`
-  // An empty list is compared with null as any other: unknown.
+  // A comparison of an empty list with null is unknown, as with any other list.
   return `(case when ${column} is null then null else ${column} = any (${list}) end)`
 }

@@ -1,14 +1,14 @@
-/** Hostile requests written by hand: what attackers of parsers, patterns, headers, packed files and pages send. */
+/** Hostile requests that are written by hand: what attackers of parsers, patterns, headers, packed files and pages send. */
 import { gzipSync } from 'node:zlib'
 import { BODY_MOST, type Entry } from './from-document.ts'
 import { SHAPE_NAMES, shaped } from './shapes.ts'
 
-/** What the service holds before the corpus is sent. */
+/** The objects that the service holds before the corpus is sent. */
 export interface Stored {
   assignment_id: string
   /** An insight with a table of tens of thousands of rows and several charts. */
   insight_id: string
-  /** The path of a link to it. */
+  /** The path of a link to the insight. */
   link: string
   /** Drafts whose insights have 10 MB. */
   drafts: readonly string[]
@@ -17,7 +17,7 @@ export interface Stored {
 const markdown = { 'content-type': 'text/markdown' }
 const json = { 'content-type': 'application/json' }
 
-/** A source as it is checked, put and previewed. */
+/** Returns a source as entries: checked, put and previewed. */
 function ofSource(name: string, source: string): Entry[] {
   const text = source.slice(0, BODY_MOST)
   return [
@@ -53,7 +53,7 @@ const many = (count: number, of: (index: number) => string): string =>
   Array.from({ length: count }, (_, index) => of(index)).join('')
 const front = (yaml: string, body = ''): string => `---\n${yaml}\n---\n${body}`
 
-/** Shapes of YAML, of which the front matter is made. */
+/** Returns hostile shapes of YAML, in which front matter is written. */
 function yamlSources(): Record<string, string> {
   return {
     'aliases of aliases': front(
@@ -119,14 +119,14 @@ function patternEntries(): Entry[] {
   })
 }
 
-/** Liquid and the Markdown around it. */
+/** Returns hostile Liquid and Markdown. */
 function proseSources(): Record<string, string> {
   const block = (count: number, sql: string): string =>
     many(count, (index) => `\`\`\`sql b${index}\n${sql}\n\`\`\`\n`)
   return {
     'nested branches': `${'{% if true %}'.repeat(20_000)}a${'{% endif %}'.repeat(20_000)}`,
     'open branches': '{% if a %}'.repeat(80_000),
-    // It ends with its time alone, which is its own: the proof would wait for that of the service.
+    // This entry only ends at its own time limit, and the proof would wait for that of the service.
     'nested loops': front(
       'limits: { timeout: 3s }',
       `${'{% for a in (1..9) %}'.repeat(12)}a${'{% endfor %}'.repeat(12)}`,
@@ -176,7 +176,7 @@ function proseSources(): Record<string, string> {
   }
 }
 
-/** What other databases would be asked: their texts are read here before. */
+/** Returns entries that other databases would answer. The service reads their texts first. */
 function remoteEntries(): Entry[] {
   const texts: Record<string, string> = {
     'nested comments': `select 1 ${'/*'.repeat(100_000)}`,
@@ -280,7 +280,7 @@ function addressEntries(): Entry[] {
   })
 }
 
-/** JSON that is large in another way than a text of it. */
+/** Returns JSON that is large in other ways than by a long text. */
 function jsonEntries(): Entry[] {
   const post = (name: string, target: string, body: string): Entry => ({
     name: `json ${name} ${target}`,
@@ -431,7 +431,7 @@ function shapedSources(): Entry[] {
   ])
 }
 
-/** As many lines of a dialect as a draft takes, each as long as it may be. */
+/** Returns as many lines of a dialect as a draft accepts, each as long as it may be. */
 function draftEntries(): Entry[] {
   const lines = {
     values: `missing: [${'a, '.repeat(125)}a]`,

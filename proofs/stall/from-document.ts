@@ -1,6 +1,6 @@
 /**
- * Hostile requests for every operation of the OpenAPI document that takes text: one field at a time is a hostile text, all
- * others fit. A text is as long as the field allows, and in another request far longer.
+ * Makes hostile requests for every operation of the OpenAPI document that takes text. One field at a time is a
+ * hostile text; all others fit. The text is as long as the field allows, and far longer in another request.
  */
 import type { Document, JsonSchema } from '../../test/fuzz.ts'
 import { SHAPE_NAMES, shaped } from './shapes.ts'
@@ -8,20 +8,20 @@ import { SHAPE_NAMES, shaped } from './shapes.ts'
 export interface Entry {
   name: string
   method: string
-  /** Path and query. */
+  /** The path with the query. */
   target: string
   headers: Record<string, string>
   body: Buffer | null
-  /** Sends no token. */
+  /** True sends no token. */
   anonymous?: boolean
 }
 
-/** Values that fit, by the name of their field: ids of what exists. */
+/** Fitting values by the name of their field: the ids of existing objects. */
 export type Fitting = Readonly<Record<string, unknown>>
 
-/** Just under the largest body, as JSON or Markdown. */
+/** The characters of a body just below the largest, as JSON or Markdown. */
 export const BODY_MOST = 900_000
-/** Node refuses a head of more than 16 KiB. */
+/** The most characters of an address. Node refuses a head of more than 16 KiB. */
 const ADDRESS_MOST = 12_000
 
 interface Field {
@@ -39,7 +39,7 @@ function resolved(schema: JsonSchema, document: Document): JsonSchema {
 const typeOf = (schema: JsonSchema): string | undefined =>
   [schema.type].flat().find((type) => type !== 'null')
 
-/** The least that fits: required fields only. */
+/** Returns the smallest fitting value, with required fields only. */
 function least(given: JsonSchema, name: string, known: Fitting, document: Document): unknown {
   const schema = resolved(given, document)
   if (schema.const !== undefined) return schema.const
@@ -68,7 +68,10 @@ function least(given: JsonSchema, name: string, known: Fitting, document: Docume
   }
 }
 
-/** Every text within a schema, by its path; a map of texts has the path of one key, a list that of its first item. */
+/**
+ * Returns every text within a schema, by its path. A map of texts has the path of one key, a list that of its first
+ * item.
+ */
 function textsIn(given: JsonSchema, document: Document, steps: string[] = []): Field[] {
   const schema = resolved(given, document)
   if (schema.const !== undefined || schema.enum || steps.length > 4) return []
@@ -102,7 +105,7 @@ function formBody(fields: unknown): string {
   return new URLSearchParams(fields as Record<string, string>).toString()
 }
 
-/** Takes turns through the shapes, so that two seeds meet other pairs of field and shape. */
+/** Returns the shapes in turn, so that two seeds test other pairs of field and shape. */
 function turns(seed: number): () => string {
   let next = seed % SHAPE_NAMES.length
   return () => {
@@ -137,7 +140,7 @@ function bodyEntries(
     const lengths = new Set([Math.min(schema.maxLength ?? BODY_MOST, BODY_MOST), BODY_MOST])
     return [...lengths].flatMap((length) => {
       const shape = turn()
-      // A character may be several bytes, and JSON escapes some.
+      // A character may have several bytes, and JSON escapes some.
       let text = shaped(shape, length)
       while (bytes(placed(base, steps, text)).length > 1_000_000)
         text = text.slice(0, text.length / 2).toWellFormed()
@@ -180,7 +183,7 @@ function entriesOf(described: Described, known: Fitting, document: Document, tur
   return [...inAddress, ...bodyEntries(described, known, document, turn, target)]
 }
 
-/** Signing out ends the token of the run. */
+/** The operations that are left out. Signing out ends the token of the run. */
 const LEFT_OUT = ['logout']
 
 export function entriesFromDocument(document: Document, known: Fitting, seed: number): Entry[] {

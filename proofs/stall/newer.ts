@@ -7,7 +7,7 @@ import { SHAPE_NAMES, shaped } from './shapes.ts'
 const many = (count: number, of: (index: number) => string): string =>
   Array.from({ length: count }, (_, index) => of(index)).join('')
 const front = (yaml: string, body = ''): string => `---\n${yaml}\n---\n${body}`
-/** Just under the length that is read at once, without a process. */
+/** The characters of a text just below the length that is read at once, without a process. */
 const SHORT = 15_000
 
 interface Sent {
@@ -33,7 +33,7 @@ function request(name: string, target: string, sent: Sent = {}): Entry {
 const post = (name: string, target: string, body: unknown): Entry =>
   request(name, target, { method: 'POST', body: JSON.stringify(body) })
 
-/** Conditions of rows and of metrics, whose tokens and trees are read by one piece of code. */
+/** Conditions of rows and of metrics. One reader reads both. */
 const CONDITIONS: Record<string, (length: number) => string> = {
   'nested brackets': (length) => `${'('.repeat(length / 2)}a = 1${')'.repeat(length / 2)}`,
   'not without end': (length) => 'not '.repeat(length / 4),
@@ -90,7 +90,7 @@ function metricEntries(): Entry[] {
   )
 }
 
-/** A CSV of readers is sent as lists of up to a thousand. */
+/** Returns entries of a CSV of readers, which is sent as lists of up to a thousand. */
 function readerEntries(): Entry[] {
   const put = (name: string, readers: unknown): Entry =>
     request(`readers with ${name}`, '/v1alpha/readers', {
@@ -190,7 +190,7 @@ function subscriptionEntries(): Entry[] {
   ]
 }
 
-/** The head of a table is profiled for a draft, so its names are the author's of the file. */
+/** Returns entries of a draft, which profiles the head of a table. The author of the file chooses its names. */
 function draftEntries(): Entry[] {
   const heads: Record<string, string> = {
     'many columns': many(2000, (index) => `c${index},`),
@@ -236,7 +236,7 @@ function insightEntries({ insight_id, link }: Stored): Entry[] {
   ]
 }
 
-/** Pages of other sites, and the pushes of git servers. */
+/** Returns entries of pages of other sites and of pushes of git servers. */
 function siteEntries(): Entry[] {
   const origins = [
     `https://${'a.'.repeat(5900)}example.com`,
@@ -278,7 +278,7 @@ function siteEntries(): Entry[] {
   ]
 }
 
-/** Long rows that add up: drafts and templates, and lists of them. */
+/** Returns entries whose long rows add up: drafts and templates, and lists of them. */
 function listEntries(): Entry[] {
   const times = (count: number, of: (index: number) => Entry): Entry[] =>
     Array.from({ length: count }, (_, index) => of(index))
@@ -302,7 +302,7 @@ function listEntries(): Entry[] {
   ]
 }
 
-/** A table of 330,000 rows: 10 MB. */
+/** A template with a table of 330,000 rows: 10 MB. */
 export const HUGE = `---
 limits: { rows: 330000, output: 40MB }
 ---
@@ -312,7 +312,7 @@ select range as a, range * 2 as b, 'value ' || range as c from range(330000)
 # Huge
 `
 
-/** Runs jobs whose insights have 10 MB, each waited for, and previews of the same. */
+/** Returns jobs whose insights have 10 MB, one after the other, and previews of the same. */
 function hugeEntries({ drafts }: Stored): Entry[] {
   const source = HUGE
   return [

@@ -1,25 +1,26 @@
 /**
- * Loaded into the service (node --import) with STALL_PROBE=FILE: asks to be called every few milliseconds by the loop
- * that answers requests, and writes a line for each time that it was called late. The delay counts only the loop's own
- * work: the time that the thread waited for a processor is subtracted. The thread itself reads both while it runs.
+ * Measures the loop of the service, which loads it (node --import) with STALL_PROBE=FILE. The loop that answers
+ * requests calls it every few milliseconds, and it writes a line for each call that comes late. The delay counts only
+ * the loop's own work: the time that the thread waited for a processor is subtracted. The thread itself reads both
+ * while it runs.
  */
 import { openSync, writeSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'
 import { thisThread } from './thread.ts'
 
-/** One stretch in which the loop called nobody, in milliseconds; `at`, its end, since 1970. */
+/** A stretch in which the loop served nobody, in milliseconds. `at`: its end, in milliseconds since 1970. */
 export interface Stretch {
   pid: number
   at: number
-  /** The whole stretch, without the time that the thread waited for a processor. */
+  /** The whole stretch without the time that the thread waited for a processor. */
   held: number
-  /** The processor time in it. The rest it slept: it waited for a disk or another process. */
+  /** The processor time in the stretch. In the rest the thread slept for a disk or another process. */
   worked: number
   stood: number
 }
 
 export const EVERY_MS = 5
-/** Shorter ones are not written. */
+/** The least milliseconds of a stretch that is written. */
 const LEAST_MS = 15
 
 function probe(file: string): void {

@@ -1,4 +1,4 @@
-/** Texts that cost readers the most for their length: repetition, nesting, what is opened and never closed. */
+/** Texts that cost readers the most for their length: repetition, nesting, and parts that are opened and never closed. */
 
 export type Shape = (length: number) => string
 
@@ -6,7 +6,7 @@ function repeated(piece: string): Shape {
   return (length) => piece.repeat(Math.ceil(length / piece.length)).slice(0, length)
 }
 
-/** Opened half the length, closed the other half. */
+/** Returns a text that is opened over half of the length and closed over the other half. */
 function nested(open: string, close: string): Shape {
   return (length) => {
     const times = Math.floor(length / (open.length + close.length))
@@ -14,7 +14,7 @@ function nested(open: string, close: string): Shape {
   }
 }
 
-/** A long run of one character, then one that makes every match of it fail. */
+/** Returns a long run of one character, then one that makes every match of it fail. */
 function failing(piece: string, last: string): Shape {
   return (length) => `${piece.repeat(Math.max(0, Math.floor((length - last.length) / piece.length)))}${last}`
 }
@@ -77,7 +77,7 @@ export const SHAPES: Record<string, Shape> = {
 
 export const SHAPE_NAMES = Object.keys(SHAPES)
 
-/** At most this many characters as UTF-16 counts them, without half a pair at the end. */
+/** Returns at most `length` characters of the shape as UTF-16 counts them, without half a pair at the end. */
 export function shaped(name: string, length: number): string {
   return SHAPES[name]!(length).toWellFormed()
 }

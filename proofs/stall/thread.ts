@@ -1,10 +1,10 @@
-/** What the system knows of one thread (Linux, /proc/…/schedstat), in milliseconds. */
+/** Reads the times of one thread from the system (Linux, /proc/…/schedstat), in milliseconds. */
 import { readFileSync } from 'node:fs'
 
 export interface ThreadTimes {
-  /** Its processor time. */
+  /** The processor time of the thread. */
   worked: number
-  /** How long it was ready while the processors did something else. */
+  /** The time for which the thread was ready while the processors did something else. */
   stood: number
 }
 

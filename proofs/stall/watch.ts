@@ -1,6 +1,6 @@
 /**
- * A thread that asks a running service every few milliseconds whether it is alive and how a job stands, however long the
- * answers before take, and keeps for each how long it took and what the service's thread did meanwhile.
+ * A thread that asks a running service every few milliseconds whether it is alive and how a job stands. It does not
+ * wait for earlier answers. It keeps the time of each answer, and what the service's thread did meanwhile.
  */
 import { once } from 'node:events'
 import { Agent, get } from 'node:http'
@@ -9,11 +9,11 @@ import { mainThreadOf, thisThread } from './thread.ts'
 
 /** One request, in milliseconds. */
 export interface Wait {
-  /** Milliseconds from the question to the answer. */
+  /** The milliseconds from the question to the answer. */
   ms: number
-  /** Processor time that the thread which answers took meanwhile. */
+  /** The processor time that the answering thread took meanwhile. */
   worked: number
-  /** How long that thread, or the asking one if longer, was ready and had no processor. */
+  /** The time for which that thread, or the asking one if longer, was ready and had no processor. */
   stood: number
 }
 
@@ -31,7 +31,7 @@ export interface Watched {
 }
 
 export interface Watcher {
-  /** What was measured since the last call. */
+  /** Resolves with the measurements since the last call. */
   take(): Promise<Waits>
   end(): Promise<void>
 }
@@ -76,7 +76,7 @@ function watch({ url, token, assignment_id, pid }: Watched): void {
     STATUS_MS,
   )
   parentPort!.on('message', () => {
-    // Those under way belong to what has just been sent.
+    // Requests under way belong to the entry that was just sent.
     void Promise.all(open).then(() => {
       parentPort!.postMessage(waits, [])
       waits = { health: [], status: [] }

@@ -1,14 +1,17 @@
-/** The part of docs/tests.md about StatQA: its methods, how each is asked here, and what `npm run proof -- statqa` found. */
+/**
+ * Writes the part of docs/tests.md about StatQA: its methods, how each is written here, and the result of `npm run
+ * proof -- statqa`.
+ */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { WAYS, type Way } from './ways.ts'
 
 export const MEASURED = path.join(import.meta.dirname, 'measured.json')
 
-/** Written by the proof. */
+/** The counts that the proof writes. */
 export interface Measured {
   questions: number
-  /** Questions over tables that were at hand. */
+  /** The questions whose tables were at hand. */
   here: number
   admissible: number
   methods: Record<string, { asked: number; answered: number; compared: number; agreed: number }>

@@ -6,13 +6,13 @@
 import { quote } from '../../packages/engine/methods/shared/method.ts'
 
 export interface Columns {
-  /** The columns that are asked about, in their order. */
+  /** The columns of the question, in their order. */
   plain: string[]
   strata: string[]
   controls: string[]
 }
 
-/** The SQL that brings the columns into the shape of a method (over `data`), and the method's options. */
+/** The SQL that shapes the columns for a method (over `data`), and the method's options. */
 export interface Asking {
   sql: string
   options: Record<string, unknown>
@@ -23,17 +23,17 @@ export type Figures = Record<string, unknown>
 
 export interface Way {
   kind: string
-  /** How many of the 1,163 questions of mini-StatQA name the method. */
+  /** The number of the 1,163 questions of mini-StatQA that name the method. */
   questions: number
   method: string
-  /** The options as the guide shows them. */
+  /** The options in the form that the guide shows. */
   shown: string
   ask(columns: Columns): Asking
-  /** What must be there for the question to be answered. */
+  /** Returns the values that must exist for the question to count as answered. */
   answer(outcome: Outcome): unknown[]
-  /** The figures that can be compared with what StatQA records; none where it computes something else. */
+  /** Returns the figures that can be compared with StatQA's record. Absent if StatQA computes something else. */
   compared?(outcome: Outcome): Figures
-  /** Why its record is not compared. */
+  /** The reason why its record is not compared. */
   differs?: string
 }
 
@@ -147,7 +147,7 @@ export const WAYS: Record<string, Way> = {
   },
   'Standard Deviation': {
     ...described('sd', 39),
-    // Its record divides by n.
+    // StatQA's record divides by n.
     compared: ({ sd, n }) => ({ conclusion: Number(sd) * Math.sqrt(1 - 1 / Number(n)) }),
   },
   Skewness: described('skewness', 26),
@@ -207,7 +207,7 @@ function topOf({ columns }: Outcome): unknown {
   return first?.top[0]?.value ?? null
 }
 
-/** StatQA corrects tables of two by two after Yates; ours are not corrected. */
+/** Returns the figures of a table of two by two. StatQA corrects them after Yates; ours are not corrected. */
 function squareTable(outcome: Outcome): Figures {
   return (outcome.counts as unknown[]).length === 4 ? {} : chance(outcome)
 }

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from .options import Called
 
-# What yields one thing after the other.
+# The names of the methods that yield items.
 ITERATORS = ("metrics", "jobs", "schedules", "files", "insights", "links", "webhooks", "events", "watch")
 _END = object()
 
@@ -30,7 +30,7 @@ class _AsyncApi(AsyncOperations):
 
 
 class AsyncClient:
-    """Every method of Client, to be awaited, and what Client yields by `async for`. Functions that are given run in a thread.
+    """Every method of Client, to be awaited; what Client yields is read by `async for`. Functions that are given run in a thread.
 
     parallel: requests at a time. A canceled task leaves its request to end by itself. Use it by `async with`, or call close().
     """
@@ -47,7 +47,7 @@ class AsyncClient:
         self.close()
 
     def close(self) -> None:
-        """Takes no more requests; those under way end by themselves."""
+        """Accepts no more requests. Requests under way end by themselves."""
         self._threads.shutdown(wait=False)
 
     async def _later(self, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
@@ -59,7 +59,7 @@ class AsyncClient:
             yield item
 
     async def all(self, read: Callable[..., Any], *given: Any, **query: Any) -> AsyncIterator[Any]:
-        """Each item of all pages of a list of `api`, as in `async for record in assay.all(assay.api.list_audit)`."""
+        """Yields each item of all pages of a list of `api`, as in `async for record in assay.all(assay.api.list_audit)`."""
         cursor = query.pop("cursor", None)
         while True:
             page = await read(*given, cursor=cursor, **query)

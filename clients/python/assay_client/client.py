@@ -1,4 +1,4 @@
-"""Requests, their repetition and their refusals; a method for each operation that a program needs every day."""
+"""Sends requests, repeats them and raises refusals. Has a method for each operation that a program needs every day."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ if TYPE_CHECKING:
     from .options import Asked, Called, CreateOptions, JobOptions, RunOptions, ScheduleOptions, WebhookOptions
 
 ENDED = ("completed", "canceled")
-# What passes: too slow, too many, and a service or a proxy before it that is away for a while.
+# Statuses of passing failures: too slow, too many requests, and a service or a proxy that is away for a while.
 PASSING = (408, 429, 502, 503, 504)
-# Seconds. A service that asks for more is not waited for: the caller is told at once.
+# The longest wait in seconds that a service may ask for. If it asks for more, the call raises at once.
 LONGEST_ASKED = 60
-# Seconds for what the service computes before it answers.
+# The time limit in seconds for operations that compute before they answer.
 SLOW = 180
-# Seconds that a request may wait for the end of a job.
+# The seconds for which one request may wait for the end of a job.
 LONGEST_WAIT = 50
 # Operations that compute before they answer.
 SLOW_PATHS = ("/jobs/templates/check", "/jobs/templates/preview", "/jobs/templates/explain", "/metrics/check", "/drafts", "/jobs/bulk", "/jobs/bulk/check", "/jobs/result", "/repository/pull", "/repository/branches")
-# Seconds before a stream that broke is opened again.
+# The seconds after which a broken stream is opened again.
 AGAIN = 0.2
 
 
 def _asked_wait(headers: email.message.Message) -> Optional[float]:
-    """Seconds of a Retry-After (RFC 9110, section 10.2.3): a number, or a date, counted from the answer's own Date."""
+    """Returns the seconds of a Retry-After (RFC 9110, section 10.2.3): a number, or a date, counted from the answer's own Date. None if it has neither."""
     text = (headers.get("Retry-After") or "").strip()
     if text.isascii() and text.isdigit():
         return float(text)
@@ -86,7 +86,7 @@ def _body(error: urllib.error.HTTPError) -> bytes:
 
 
 class _Connection(http.client.HTTPConnection):
-    """A service that refuses an upload before its end closes the connection: what it said is read all the same."""
+    """Reads the answer of a service that refuses an upload before its end and closes the connection."""
 
     def request(self, *args: Any, **named: Any) -> None:
         try:
@@ -110,14 +110,14 @@ class _SecureHandler(urllib.request.HTTPSHandler):
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A redirect would take the token to another place, and make a GET of a POST: it is a refusal."""
+    """Treats a redirect as a refusal. It would take the token to another address, and turn a POST into a GET."""
 
     def redirect_request(self, *args: object, **named: object) -> None:
         return None
 
 
 class Answer(dict[str, Any]):
-    """The object of an answer. etag: what `if_match` of the next change takes; None where it has none."""
+    """The object of an answer. etag: the tag for `if_match` of the next change; None if the answer has none."""
 
     etag: Optional[str] = None
 
@@ -127,7 +127,7 @@ class _Bytes(bytes):
 
 
 def etag_of(answer: Mapping[str, Any]) -> Optional[str]:
-    """What `if_match` of the next change takes; None where the answer has none. The type checker knows no `.etag` of a TypedDict."""
+    """Returns the tag for `if_match` of the next change; None if the answer has none. Type checkers know no `.etag` of a TypedDict."""
     tag = getattr(answer, "etag", None)
     return tag if isinstance(tag, str) else None
 
@@ -142,7 +142,7 @@ def _object(answer: bytes) -> Any:
 
 
 def call(client: Client, method: str, path: str, reads: str, **given: Unpack[Called]) -> Any:
-    """One operation of `api`: reads is "json", "bytes" or "none"."""
+    """Calls one operation of `api`. reads: "json", "bytes" or "none", the form of the answer."""
     data, media, form = given.get("data"), given.get("media"), given.get("form")
     if form is not None:
         data, media = urllib.parse.urlencode(form).encode(), "application/x-www-form-urlencoded"
@@ -175,9 +175,9 @@ class _Api(Operations):
 
 
 class Client:
-    """`api` has every operation of the interface with its types; the methods here are what a program needs every day.
+    """A client. `api` has every operation of the interface with its types; the methods here are those that a program needs every day.
 
-    url: the address of the service. timeout: seconds of silence in one request. retries: of what may be repeated.
+    url: the address of the service. timeout: the seconds of silence after which a request fails. retries: the most repeats of a request that may be repeated.
     """
 
     def __init__(self, url: str, token: str, timeout: float = 90, retries: int = 5) -> None:
@@ -208,8 +208,9 @@ class Client:
         data: Union[bytes, BinaryIO, None] = None,
     ) -> bytes:
         """
-        The body of the answer as bytes. Any operation of docs/api.md can be asked with it. source: a path whose bytes are the
-        body, sent as they are read. data: bytes, of the Content-Type in headers. timeout: seconds, in place of the client's.
+        Sends a request to any operation of docs/api.md. Returns the body of the answer as bytes. Raises AssayError. source: a path
+        whose bytes are the body, sent as they are read. data: bytes of the Content-Type in headers. timeout: seconds, in place of
+        the client's.
         """
         query = {
             name: str(value).lower() if isinstance(value, bool) else value
@@ -277,13 +278,13 @@ class Client:
         while True:
             page = self._json("GET", path, query={**query, "cursor": cursor})
             yield from page["items"]
-            # A list that goes forward has a cursor for what will come: the same one where nothing has come.
+            # A list that goes forward always has a cursor. It stays the same if nothing new has happened.
             if page["next_cursor"] in (None, cursor):
                 return
             cursor = page["next_cursor"]
 
     def all(self, read: Callable[..., Any], *given: Any, **query: Any) -> Iterator[Any]:
-        """Each item of all pages of a list of `api`, as in all(client.api.list_audit, action="job.run")."""
+        """Yields each item of all pages of a list of `api`, as in all(client.api.list_audit, action="job.run")."""
         cursor = query.pop("cursor", None)
         while True:
             page = read(*given, cursor=cursor, **query)
@@ -307,28 +308,28 @@ class Client:
         self.request("DELETE", f"/jobs/templates/{segment(template_id)}")
 
     def draft(self, file: str, dialect: Union[str, Iterable[str], None] = None, ask: Optional[str] = None, keep: bool = False) -> api.Draft:
-        """Metrics and a template (`source`) for a table such as "uploads/PATH"; `questions` names what can be read in two ways.
-        dialect: lines such as "dates: dmy" that settle them. keep: keeps them with the upload. ask: what the report is to
-        tell, for a language model."""
+        """Drafts metrics and a template (`source`) for a table such as "uploads/PATH". `questions` names what can be read in two ways.
+        dialect: lines such as "dates: dmy" that settle it. keep: keeps the lines with the upload. ask: the question that the report
+        must answer, for a language model."""
         lines = [dialect] if isinstance(dialect, str) else dialect and list(dialect)
         return self._json("POST", "/drafts", body={"file": file, "dialect": lines, "ask": ask, "keep": keep}, timeout=SLOW)
 
     # -- metrics -------------------------------------------------------------------------------------------------------
 
     def metrics(self, q: Optional[str] = None) -> Iterator[api.Metric]:
-        """All by id, page by page. q: words in id, label and description."""
+        """Yields all metrics by id, page by page. q: words in id, label and description."""
         return self._pages("/metrics", {"q": q})
 
     def metric(self, metric_id: str) -> api.MetricWithSource:
-        """With its definition (`source`, YAML)."""
+        """Returns the metric with its definition (`source`, YAML)."""
         return self._json("GET", f"/metrics/{segment(metric_id)}")
 
     def put_metric(self, metric_id: str, source: str) -> api.Metric:
-        """AssayError with line and column where the YAML has faults."""
+        """Creates or replaces the metric. Raises AssayError with line and column if the YAML has faults."""
         return self._json("PUT", f"/metrics/{segment(metric_id)}", text=source, text_type="application/yaml")
 
     def check_metric(self, source: str) -> api.CheckMetricResponse:
-        """`faults`, also against the columns of its data, and the `metric` as it was read."""
+        """Returns the `faults`, also against the columns of its data, and the `metric` as it was read."""
         return self._json("POST", "/metrics/check", text=source, text_type="application/yaml", repeatable=True)
 
     def delete_metric(self, metric_id: str) -> None:
@@ -337,12 +338,12 @@ class Client:
     # -- jobs ----------------------------------------------------------------------------------------------------------
 
     def create(self, template_id: str, template_vars: Optional[Dict[str, Any]] = None, idempotency_key: Optional[str] = None, **options: Unpack[CreateOptions]) -> str:
-        """The assignment_id of a draft. options: notify, presence_name, priority, metadata."""
+        """Creates a draft. Returns its assignment_id. options: notify, presence_name, priority, metadata."""
         payload: api.CreateJobRequestPayload = {"type": "template", "template_id": template_id, "template_vars": template_vars or {}, **options}
         return self._json("POST", "/jobs/", body={"payload": payload}, key=idempotency_key or str(uuid.uuid4()))
 
     def start(self, assignment_id: str) -> api.Job:
-        """draft -> queued; a job that runs already is answered as it is."""
+        """Moves a draft to queued. Returns a job that runs already as it is."""
         return self._assignment("run", assignment_id)
 
     def cancel(self, assignment_id: str) -> api.Job:
@@ -353,7 +354,7 @@ class Client:
         return self._json("POST", f"/jobs/{verb}", body={"payload": payload}, repeatable=True)
 
     def status(self, assignment_id: str, wait: Optional[int] = None) -> api.Job:
-        """wait: seconds in which the answer may wait for the end, 50 at most."""
+        """Returns the job. wait: the seconds for which the answer may wait for its end, 50 at most."""
         return self._json("GET", "/jobs/status", query={"assignment_id": assignment_id, "wait": wait})
 
     def watch(self, assignment_id: str) -> Iterator[api.Job]:
@@ -374,7 +375,7 @@ class Client:
                 time.sleep(AGAIN)
 
     def _changes(self, assignment_id: str) -> Iterator[Tuple[str, Any]]:
-        """The server-sent events of a job until their stream ends or breaks: name and data."""
+        """Yields the server-sent events of a job (name and data) until their stream ends or breaks."""
         address = f"{self._base}/jobs/events?" + urllib.parse.urlencode({"assignment_id": assignment_id})
         headers = {"Authorization": f"Bearer {self._token}", "Accept": "text/event-stream"}
         try:
@@ -394,7 +395,7 @@ class Client:
             return
 
     def wait(self, assignment_id: str, on_progress: Optional[Callable[[api.JobProgress], object]] = None, timeout: Optional[float] = None) -> api.Job:
-        """The job once it has ended. timeout: seconds, then TimeoutError; the job goes on."""
+        """Returns the job once it has ended. timeout: seconds after which it raises TimeoutError; the job continues."""
         until = None if timeout is None else time.monotonic() + timeout
         told = None
         while True:
@@ -410,12 +411,12 @@ class Client:
                 raise TimeoutError(f"The job {assignment_id} is {job['job_status']} after {timeout} seconds.")
 
     def run(self, template_id: str, template_vars: Optional[Dict[str, Any]] = None, on_progress: Optional[Callable[[api.JobProgress], object]] = None, timeout: Optional[float] = None, **options: Unpack[RunOptions]) -> api.Job:
-        """Creates a job, runs it and waits. The job as it ended; JobFailed where it has no insight."""
+        """Creates a job, runs it and waits. Returns the job after its end. Raises JobFailed if it has no insight."""
         assignment_id = self.create(template_id, template_vars, **options)
         try:
             self.start(assignment_id)
         except AssayError as error:
-            # It was run before, under the same key or by a try whose answer was lost.
+            # The job was already run, under the same key or by a try whose answer was lost.
             if error.code != "job_final":
                 raise
         job = self.wait(assignment_id, on_progress, timeout)
@@ -424,7 +425,7 @@ class Client:
         return job
 
     def jobs(self, **filters: Unpack[api.ListJobsQuery]) -> Iterator[api.Job]:
-        """All, newest first, page by page. filters: job_status, ending, template_id, schedule_id, batch_id, user_id, presence_name, created_after, created_before."""
+        """Yields all jobs, newest first, page by page. filters: job_status, ending, template_id, schedule_id, batch_id, user_id, presence_name, created_after, created_before."""
         return self._pages("/jobs/", filters)
 
     def delete(self, assignment_id: str) -> None:
@@ -439,29 +440,29 @@ class Client:
         return self._json("POST", "/jobs/bulk", body=body, key=idempotency_key or str(uuid.uuid4()))
 
     def batch(self, batch_id: str) -> api.BatchProgress:
-        """How many there are, and how many have ended. Its jobs: jobs(batch_id=...)."""
+        """Returns how many jobs the batch has, and how many have ended. jobs(batch_id=...) lists them."""
         return self._json("GET", f"/jobs/batches/{segment(batch_id)}")
 
     # -- schedules -----------------------------------------------------------------------------------------------------
 
     def create_schedule(self, name: str, template_id: str, cron: str, time_zone: str = "UTC", idempotency_key: Optional[str] = None, **options: Unpack[ScheduleOptions]) -> api.Schedule:
-        """options: template_vars, starts_at, ends_at, missed, missed_limit, overlap, paused, notify, metadata, ..."""
+        """Creates a schedule. options: template_vars, starts_at, ends_at, missed, missed_limit, overlap, paused, notify, metadata, ..."""
         body: api.CreateScheduleRequest = {"name": name, "template_id": template_id, "cron": cron, "time_zone": time_zone, **options}
         return self._json("POST", "/schedules", body=body, key=idempotency_key or str(uuid.uuid4()))
 
     def schedules(self, **filters: Unpack[api.ListSchedulesQuery]) -> Iterator[api.Schedule]:
-        """All, newest first. filters: template_id, user_id, paused."""
+        """Yields all schedules, newest first. filters: template_id, user_id, paused."""
         return self._pages("/schedules", filters)
 
     def schedule(self, schedule_id: str) -> api.Schedule:
         return self._json("GET", f"/schedules/{segment(schedule_id)}")
 
     def change_schedule(self, schedule_id: str, **changes: Unpack[api.ChangeScheduleRequest]) -> api.Schedule:
-        """What is left out stays; paused=True pauses."""
+        """Changes the given fields. paused=True pauses the schedule."""
         return self._json("PATCH", f"/schedules/{segment(schedule_id)}", body=changes)
 
     def run_schedule(self, schedule_id: str, idempotency_key: Optional[str] = None) -> api.Job:
-        """The job that is made now, besides the due times."""
+        """Makes a job now, besides the due times. Returns it."""
         key = idempotency_key or str(uuid.uuid4())
         return self._json("POST", f"/schedules/{segment(schedule_id)}/run-now", key=key)
 
@@ -471,8 +472,8 @@ class Client:
     # -- files ---------------------------------------------------------------------------------------------------------
 
     def put_file(self, path: str, source: Union[str, os.PathLike[str]], new: bool = False, dialect: Union[str, Iterable[str], None] = None) -> api.NewFile:
-        """Uploads the file `source` as `path`; templates name it "uploads/PATH". new: an earlier one is not replaced (412).
-        dialect: lines that say how it is read, such as "bad_rows: skip", which are kept with it.
+        """Uploads the file `source` as `path`; templates name it "uploads/PATH". new: does not replace an earlier one (412).
+        dialect: lines that say how the file is read, such as "bad_rows: skip"; they are kept with it.
 
         The answer has `columns`, `dialect` (how a CSV or TSV is divided, else None) and `readings`: the columns that are read in
         another way than by their plain values; one with a `doubt` stays text.
@@ -485,7 +486,7 @@ class Client:
         return self._pages("/files", {"prefix": prefix})
 
     def read_file(self, path: str) -> bytes:
-        """Its bytes."""
+        """Returns the bytes of the file."""
         return self.request("GET", f"/files/{files(path)}", accept="*/*")
 
     def delete_file(self, path: str) -> None:
@@ -494,15 +495,15 @@ class Client:
     # -- insights ------------------------------------------------------------------------------------------------------
 
     def insights(self, **filters: Unpack[api.ListInsightsQuery]) -> Iterator[api.InsightCard]:
-        """Cards of all, newest first, page by page. filters: q, template_id, series, tag, grade, created_after, created_before."""
+        """Yields the cards of all insights, newest first, page by page. filters: q, template_id, series, tag, grade, created_after, created_before."""
         return self._pages("/insights", filters)
 
     def earlier(self, insight_id: str) -> List[api.EarlierInsightsItems]:
-        """The earlier runs to compare it with, each with its `steps` back: before, again, day, week, month, year."""
+        """Returns the earlier runs to compare the insight with, each with its `steps` back: before, again, day, week, month, year."""
         return self._json("GET", f"/insights/{segment(insight_id)}/earlier")["items"]
 
     def markdown(self, insight_id: str, charts: Optional[Literal["mermaid", "image", "text", "none", "link"]] = None) -> str:
-        """charts: mermaid, image, text or none."""
+        """Returns the insight as Markdown. charts: mermaid, image, text or none."""
         query = {"insight_id": insight_id, "charts": charts}
         return self.request("GET", "/jobs/result", query=query, accept="text/markdown").decode()
 
@@ -510,25 +511,25 @@ class Client:
         return self.request("GET", "/jobs/result", query={"insight_id": insight_id}, accept="text/html", timeout=SLOW).decode()
 
     def xlsx(self, insight_id: str, table: Optional[str] = None) -> bytes:
-        """The tables as a workbook, or that of one block, as bytes."""
+        """Returns the tables as a workbook, or the table of one block, as bytes."""
         accept = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
         return self.request("GET", "/jobs/result", query={"insight_id": insight_id, "table": table}, accept=accept, timeout=SLOW)
 
     def csv(self, insight_id: str, table: Optional[str] = None) -> str:
-        """The table of a block as text; the block is not needed where there is one table."""
+        """Returns the table of a block as CSV text. The block may be omitted if there is one table."""
         query = {"insight_id": insight_id, "table": table}
         return self.request("GET", "/jobs/result", query=query, accept="text/csv").decode("utf-8-sig")
 
     def pdf(self, insight_id: str) -> bytes:
-        """Its bytes."""
+        """Returns the bytes of the PDF."""
         return self.request("GET", "/jobs/result", query={"insight_id": insight_id}, accept="application/pdf", timeout=SLOW)
 
     def result(self, insight_id: str) -> api.Insight:
-        """tables, charts, analyses, facts, provenance, lineage and the Markdown, as a dict. Positions in provenance count UTF-16 code units."""
+        """Returns tables, charts, analyses, facts, provenance, lineage and the Markdown as a dict. Positions in provenance count UTF-16 code units."""
         return self._json("GET", "/jobs/result", query={"insight_id": insight_id})
 
     def create_link(self, insight_id: str, expires_in: Optional[int] = None, label: Optional[str] = None, newest: Optional[bool] = None, idempotency_key: Optional[str] = None) -> api.LinkWithAddress:
-        """`url` opens the page without a token, and is in this answer only. expires_in: seconds; seven days unless given. newest: it always opens the newest run with the same variables but the period."""
+        """Makes a link. `url` opens the page without a token, and is in this answer only. expires_in: seconds, by default seven days. newest: the link opens the newest run with the same variables except the period."""
         given = {"expires_in": expires_in, "label": label, "newest": newest}
         body = {name: value for name, value in given.items() if value is not None}
         path = f"/insights/{segment(insight_id)}/links"
@@ -543,7 +544,7 @@ class Client:
     # -- webhooks and events -------------------------------------------------------------------------------------------
 
     def create_webhook(self, url: str, user_id: str, presence_name: str, idempotency_key: Optional[str] = None, **options: Unpack[WebhookOptions]) -> api.WebhookWithSecret:
-        """`signing_secret` is in this answer only. options: events, headers, description, signature, ..."""
+        """Creates a webhook. `signing_secret` is in this answer only. options: events, headers, description, signature, ..."""
         body: api.CreateWebhookRequest = {"url": url, "user_id": user_id, "presence_name": presence_name, **options}
         return self._json("POST", "/webhooks/", body=body, key=idempotency_key or str(uuid.uuid4()))
 
@@ -554,5 +555,5 @@ class Client:
         self.request("DELETE", f"/webhooks/{segment(webhook_id)}")
 
     def events(self, **filters: Unpack[api.ListEventsQuery]) -> Iterator[api.Event]:
-        """All that happened, newest first. filters: type."""
+        """Yields all events, newest first. filters: type."""
         return self._pages("/events", filters)

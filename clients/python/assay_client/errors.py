@@ -1,4 +1,4 @@
-"""What a call raises."""
+"""The errors that a call raises."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 
 
 class AssayError(Exception):
-    """A refusal of the service, or no usable answer: the code "unreachable" or "timeout" with status 0, or "not_assay" where a page
-    answers. retry_after: seconds after which the service asks to be asked again, else None."""
+    """A refusal of the service, or no usable answer: the code "unreachable" or "timeout" with status 0, or "not_assay" if a page
+    answers. retry_after: the seconds after which the service allows a repeat; None if it does not say."""
 
     retry_after: Optional[float] = None
 

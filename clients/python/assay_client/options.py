@@ -1,4 +1,4 @@
-"""What the methods of Client take by name, for type checkers."""
+"""The named arguments of the methods of Client, for type checkers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Asked(TypedDict, total=False):
-    """Of Client.request."""
+    """The arguments of Client.request."""
 
     body: object
     query: Optional[Mapping[str, object]]
@@ -26,7 +26,7 @@ class Asked(TypedDict, total=False):
 
 
 class Called(TypedDict, total=False):
-    """Of an operation of `api`."""
+    """The arguments of an operation of `api`."""
 
     query: Mapping[str, object]
     body: object

@@ -1,4 +1,4 @@
-"""Standard Webhooks, version v1 (HMAC-SHA256)."""
+"""Verifies signatures of Standard Webhooks, version v1 (HMAC-SHA256)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 class Headers(Protocol):
-    """A dict, an email.message.Message, or what else has names and values."""
+    """A dict, an email.message.Message, or any other object with names and values."""
 
     def items(self) -> Iterable[Tuple[str, str]]: ...
 
 
 class SignatureError(Exception):
-    """The request is not to be trusted."""
+    """The request cannot be trusted."""
 
 
 def _header(headers: Headers, name: str) -> str:
@@ -41,7 +41,7 @@ def _secret(key: str) -> bytes:
 
 
 def verify(key: Union[str, Iterable[str]], headers: Headers, body: Union[bytes, bytearray], tolerance: float = 300, now: Optional[float] = None) -> WebhookMessage:
-    """The event in `body`, once its signature and age are proven.
+    """Returns the event in `body` if its signature and age are right.
 
     key: the webhook's signing_secret, or a list of them. headers: a mapping of names to values. body: the bytes as they were received.
     tolerance: seconds that the timestamp may lie in the past or the future. Raises SignatureError.

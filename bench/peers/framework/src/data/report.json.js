@@ -1,4 +1,4 @@
-// The same queries as the floor, in one process: the rows of one delay each are read, as there, but not written down.
+// Runs the queries of the floor in one process. The rows of one delay each are read as there, but not written.
 import { DuckDBInstance } from '@duckdb/node-api'
 
 const instance = await DuckDBInstance.create(':memory:')
