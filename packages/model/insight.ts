@@ -132,6 +132,8 @@ export interface SourceLineage {
   format: string
   /** The rule of the rows that the reader sees. `rows` counts these. */
   rule?: string
+  /** The condition of a source of Parquet, and what was not fetched of the files that match. `rows` counts the rows that meet it. */
+  where?: { text: string; left_out: { files: number; row_groups: number; bytes: number } | null }
   /** The dialect by which a table in text was read. */
   dialect?: FoundDialect
   /** The columns of dates in JSON that can be read in two ways. */

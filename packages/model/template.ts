@@ -179,6 +179,8 @@ export interface Source {
   dialect: Dialect
   /** The rule of the rows that a reader sees. Absent or null for all rows. */
   rows?: RowRule | null
+  /** The condition on the rows that are read of Parquet. What can hold none of them is not fetched. */
+  where?: { text: string; placeOf(offset: number): { line: number; column: number } } | null
   /** True if its rows stay in the database, so that analyses ask it for what they need. */
   stays?: boolean
   /** The position of `file` or `query`. */

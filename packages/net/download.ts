@@ -124,25 +124,90 @@ async function follow(
   }
 }
 
-async function receive(
-  { statusCode, headers, body }: Dispatcher.ResponseData,
-  { most }: Wanted,
-  into: string,
-) {
-  const refuse = async (clause: string): Promise<never> => {
-    body.on('error', () => undefined)
-    body.destroy()
-    throw new DownloadError(clause)
+/** A part of a file: from a byte to before another, or the last ones. */
+export type Range = { from: number; until: number } | { last: number }
+
+export interface FetchedRange {
+  bytes: Buffer
+  from: number
+  /** Of the whole file. */
+  total: number
+  etag: string | null
+  modified_at: string
+}
+
+/** Fetches a part. Resolves to null if the server sends whole files only. `etag`: of the file that is wanted, else any. */
+export async function downloadRange(
+  wanted: Wanted,
+  range: Range,
+  { guard, etag, signal }: { guard: Guard; etag: string | null; signal: AbortSignal },
+): Promise<FetchedRange | null> {
+  try {
+    const bounds = 'last' in range ? `-${range.last}` : `${range.from}-${range.until - 1}`
+    const conditions = { range: `bytes=${bounds}`, ...(etag === null ? {} : { 'if-match': etag }) }
+    const response = await follow(wanted, conditions, guard, signal)
+    const { headers, body, statusCode } = response
+    const placed = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(header(headers, 'content-range') ?? '')
+    if (statusCode === 412) return await refuse(response, 'changed while it was read: run the job again')
+    if (statusCode === 200 || statusCode === 416 || (statusCode === 206 && !placed)) return leave(response)
+    await vetStatus(response, 206)
+    const [from, end, total] = placed!.slice(1).map(Number) as [number, number, number]
+    const parts: Buffer[] = []
+    let bytes = 0
+    for await (const part of body as AsyncIterable<Buffer>) {
+      bytes += part.length
+      if (bytes > end + 1 - from)
+        return await refuse(response, 'was sent with more bytes than were asked for')
+      parts.push(part)
+    }
+    if (bytes < end + 1 - from) return await refuse(response, 'was sent with fewer bytes than were asked for')
+    return {
+      bytes: Buffer.concat(parts),
+      from,
+      total,
+      etag: header(headers, 'etag'),
+      modified_at: modifiedAt(headers),
+    }
+  } catch (error) {
+    throw explained(error, signal)
   }
-  if (statusCode === 404 || statusCode === 410) return refuse(`was not found (${statusCode})`)
+}
+
+async function refuse({ body }: Dispatcher.ResponseData, clause: string): Promise<never> {
+  body.on('error', () => undefined)
+  body.destroy()
+  throw new DownloadError(clause)
+}
+
+function leave({ body }: Dispatcher.ResponseData): null {
+  body.on('error', () => undefined)
+  body.destroy()
+  return null
+}
+
+async function vetStatus(response: Dispatcher.ResponseData, wanted: 200 | 206): Promise<void> {
+  const { statusCode, headers } = response
+  if (statusCode === 404 || statusCode === 410) await refuse(response, `was not found (${statusCode})`)
   if (statusCode === 401 || statusCode === 403)
-    return refuse(`may not be read with these rights (${statusCode})`)
-  if (statusCode !== 200) return refuse(`was answered with the status ${statusCode} instead of 200`)
+    await refuse(response, `may not be read with these rights (${statusCode})`)
+  if (statusCode !== wanted)
+    await refuse(response, `was answered with the status ${statusCode} instead of ${wanted}`)
   if (!['identity', ''].includes((header(headers, 'content-encoding') ?? '').toLowerCase()))
-    return refuse('was sent with a Content-Encoding, which is not supported')
+    await refuse(response, 'was sent with a Content-Encoding, which is not supported')
+}
+
+/** Last-Modified, or now. */
+function modifiedAt(headers: Dispatcher.ResponseData['headers']): string {
+  const modified = Date.parse(header(headers, 'last-modified') ?? '')
+  return new Date(Number.isNaN(modified) ? Date.now() : modified).toISOString()
+}
+
+async function receive(response: Dispatcher.ResponseData, { most }: Wanted, into: string) {
+  await vetStatus(response, 200)
+  const { headers, body } = response
   const tooLarge = `is larger than ${most} bytes`
   const said = header(headers, 'content-length')
-  if (Number(said ?? 0) > most) return refuse(tooLarge)
+  if (Number(said ?? 0) > most) return refuse(response, tooLarge)
   const handle = await open(into, 'wx', 0o600)
   const hash = createHash('sha256')
   let bytes = 0
@@ -156,14 +221,12 @@ async function receive(
   } finally {
     await handle.close()
   }
-  const last_modified = header(headers, 'last-modified')
-  const modified = Date.parse(last_modified ?? '')
   return {
     bytes,
     etag: header(headers, 'etag'),
-    last_modified,
+    last_modified: header(headers, 'last-modified'),
     sha256: hash.digest('hex'),
-    modified_at: new Date(Number.isNaN(modified) ? Date.now() : modified).toISOString(),
+    modified_at: modifiedAt(headers),
     media_type: (header(headers, 'content-type') ?? '').split(';')[0]!.trim().toLowerCase(),
   }
 }

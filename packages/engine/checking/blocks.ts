@@ -9,6 +9,7 @@ import { offsetsOfNames, sqlNames } from '../language/sql-clauses.ts'
 import { SqlTextFault } from '../language/sql-tokens.ts'
 import type { Fields } from '../methods/shared/fields.ts'
 import type { Either } from '../methods/shared/method.ts'
+import { nodesOf, parseRowExpression } from '../metrics/expression.ts'
 import { classesOf, vetRule } from '../personal/condition.ts'
 import { ruleFault } from '../personal/rows-key.ts'
 import { attributesInSql, READER, WITHOUT_ATTRIBUTE } from '../personal/sql-attributes.ts'
@@ -46,7 +47,7 @@ export function sourceFaults(template: Template, inspection: Inspection): Fault[
   const faults: Fault[] = []
   for (const source of template.sources) {
     const found = inspection.sources[source.name]
-    faults.push(...queryFaults(source, template))
+    faults.push(...queryFaults(source, template), ...conditionFaults(source, template))
     if (found && 'error' in found) {
       const missing = /There is no file|must lie below|No file/.test(found.error)
       const remedy = source.connection
@@ -63,9 +64,45 @@ export function sourceFaults(template: Template, inspection: Inspection): Fault[
       const message = `${source.name} has no column ${JSON.stringify(name)}.`
       faults.push(makeFault('unknown_column', source, message, suggest(name, known)))
     }
-    faults.push(...rowFaults(source, found.columns))
+    faults.push(...rowFaults(source, found.columns), ...conditionColumns(source, known))
   }
   return faults
+}
+
+/** The variables of a condition must be declared, and have one value each, or be a list. */
+function conditionFaults({ name: source, where }: Source, { variables }: Template): Fault[] {
+  if (!where) return []
+  return [...nodesOf(parseRowExpression(where.text))].flatMap((node) => {
+    if (node.kind !== 'variable') return []
+    const [name, field] = node.name.split('.') as [string, string?]
+    const variable = variables.find((one) => one.name === name)
+    const known = variables.map((one) => one.name)
+    const fault = (code: string, message: string, remedy: string): Fault =>
+      makeFault(code, where.placeOf(node.at), `${source}: ${message}`, remedy)
+    if (!variable)
+      return fault(
+        'unknown_variable',
+        `There is no variable $${name}.`,
+        suggest(name, known, 'Declare it under "variables".'),
+      )
+    if ((variable.type === 'period') === (field !== undefined) && variable.type !== 'column') return []
+    const remedy =
+      variable.type === 'period'
+        ? `Write $${name}.start or $${name}.end.`
+        : 'Write a value, or a variable with one.'
+    return fault('wrong_type', `$${node.name} is not a value.`, remedy)
+  })
+}
+
+/** The columns of a condition must exist. */
+function conditionColumns({ name, where }: Source, known: readonly string[]): Fault[] {
+  if (!where) return []
+  return [...nodesOf(parseRowExpression(where.text))].flatMap((node) => {
+    if (node.kind !== 'column' || known.some((one) => one.toLowerCase() === node.name.toLowerCase()))
+      return []
+    const message = `${name} has no column ${JSON.stringify(node.name)}.`
+    return makeFault('unknown_column', where.placeOf(node.at), message, suggest(node.name, [...known]))
+  })
 }
 
 /** The columns of a rule must exist, and what it compares them with must be of their type. */

@@ -5,9 +5,9 @@
 import type { AnalysisBlock, Fault, Template } from '@assay/model/template'
 import { Reader } from '../language/expressions.ts'
 import { makeFault, OffsetFault, sortFaults } from '../language/fault.ts'
-import { queryVariables } from '../language/remote-query.ts'
 import { sqlNames } from '../language/sql-clauses.ts'
 import { bindOptions, optionReferences } from '../reading/options.ts'
+import { sourceVariables } from '../sources/files/row-condition.ts'
 import { visibleSchema } from '../values/news.ts'
 import {
   analysisFaults,
@@ -35,7 +35,7 @@ export function checkTemplate(template: Template, inspection: Inspection, method
     ...template.variables.flatMap((variable) => untilFaults(variable, inspection)),
   ]
   const lines = template.source.split('\n')
-  const used = new Set(template.sources.flatMap((source) => queryVariables(source)))
+  const used = new Set(template.sources.flatMap((source) => sourceVariables(source)))
   for (const block of template.blocks) {
     if (block.kind === 'sql') {
       faults.push(...sqlFaults(block, template))

@@ -13,6 +13,8 @@ import {
 } from '@assay/model/template'
 import { makeFault, type Position } from '../language/fault.ts'
 import { RESERVED } from '../language/fences.ts'
+import { SqlTextFault } from '../language/sql-tokens.ts'
+import { parseRowExpression } from '../metrics/expression.ts'
 import { readRows } from '../personal/rows-key.ts'
 import { checkFormat } from '../printing/format.ts'
 import { bucketPath, isAddress, vetAddressText, vetPath } from '../values/file-path.ts'
@@ -131,8 +133,38 @@ function readSources(given: Record<string, Mapping>, yaml: YamlReading, faults: 
       )
     }
     const over = bucket ? { name: bucket.connection, ...position } : connection
-    return { name, connection: over, file, query: null, columns, dialect, rows, ...position }
+    const where = readWhere(declared.where as string | undefined, [...at, 'where'], yaml, faults)
+    return {
+      name,
+      connection: over,
+      file,
+      query: null,
+      columns,
+      dialect,
+      rows,
+      ...(where ? { where } : {}),
+      ...position,
+    }
   })
+}
+
+/** The condition; null where there is none, or where it has a fault, which is then among `faults`. */
+function readWhere(
+  text: string | undefined,
+  path: readonly (string | number)[],
+  yaml: YamlReading,
+  faults: Fault[],
+): NonNullable<Source['where']> | null {
+  if (text === undefined) return null
+  const placeOf = yaml.positionInText(path)
+  try {
+    parseRowExpression(text)
+    return { text, placeOf }
+  } catch (error) {
+    if (!(error instanceof SqlTextFault)) throw error
+    faults.push(makeFault('bad_rule', placeOf(error.at), `where: ${error.message}`, error.remedy))
+    return null
+  }
 }
 
 function fileFault(file: string, connected: boolean): string | null {
@@ -150,12 +182,19 @@ function checkSourceKeys(declared: Mapping, position: Position, faults: Fault[])
     const message = 'A source has either "file" or "query".'
     faults.push(makeFault('bad_value', position, message, 'Make two sources of it.'))
   }
-  const [forFiles] = ['columns', ...Object.keys(dialectProperties)].filter(
+  const [forFiles] = ['columns', 'where', ...Object.keys(dialectProperties)].filter(
     (key) => declared[key] !== undefined,
   )
   if (query !== undefined && forFiles !== undefined) {
     const message = `"${forFiles}" is for files.`
-    faults.push(makeFault('bad_value', position, message, 'Cast in the query.'))
+    faults.push(
+      makeFault(
+        'bad_value',
+        position,
+        message,
+        forFiles === 'where' ? 'Write it in the query.' : 'Cast in the query.',
+      ),
+    )
   }
 }
 

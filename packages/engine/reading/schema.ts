@@ -60,6 +60,7 @@ const source = {
     query: text("One query in the database's own SQL; $name is bound, [[ ... ]] is an optional clause"),
     columns: columnsSchema,
     rows: text('The rows that a reader sees, such as region = $reader.region'),
+    where: text('Parquet: the rows that are read, such as day >= $since; what can hold none is not fetched'),
     ...dialectProperties,
   },
 } as const

@@ -5,16 +5,17 @@
 import type { Reader } from '@assay/model/reader'
 import type { Source, Template } from '@assay/model/template'
 import { type Engine, spillOf } from '../duckdb/duckdb.ts'
-import { queryVariables } from '../language/remote-query.ts'
 import { attachSeries } from '../partitions/kept-series.ts'
 import type { Keeping } from '../partitions/series.ts'
 import { renderText } from '../rendering/render.ts'
 import { isAddress } from '../values/file-path.ts'
 import { attachFile, vetFile } from './files/file.ts'
 import { fixtureFiles, resolveFiles } from './files/files.ts'
+import { RowCondition, sourceVariables } from './files/row-condition.ts'
 import type { SourceFile } from './files/source-file.ts'
 import { fileKindOf } from './kinds.ts'
 import { attachQuery } from './query.ts'
+import type { ParquetParts } from './remote/parquet/parts.ts'
 import type { RemoteOptions } from './remote/remote.ts'
 import { NoRoom } from './room.ts'
 import type { Roots } from './roots.ts'
@@ -26,6 +27,8 @@ export interface AttachOptions {
   roots: Roots
   /** For Liquid in `file` and for queries, with periods resolved. */
   vars: Record<string, unknown>
+  /** For conditions on rows. */
+  periods_resolved: Record<string, unknown>
   /** The number of blocks that read each source. */
   readers: ReadonlyMap<string, number>
   acquire: Acquire
@@ -86,20 +89,48 @@ async function attachWhole(
     return attachThere(engine, query, peek ? null : (options.moved?.get(name) ?? null))
   }
   const file = renderText(source.file, vars, { line, column: source.column })
-  const files = await filesOf(source, file, options)
+  const where = conditionOf(source, options)
+  const parts = where && source.connection ? await partsOf(engine, source, where.condition, peek) : null
+  const files = await filesOf(source, file, options, parts)
   // A view would meet unreadable values only after the filter is applied, so a text file with a rule is loaded first.
-  const given = { ...common, file, columns, readers: source.rows ? 0 : (readers.get(name) ?? 0) }
+  const few = { where, left_out: parts?.left ?? null }
+  const given = { ...common, ...few, file, columns, readers: source.rows ? 0 : (readers.get(name) ?? 0) }
   vetFile(given, files)
   return unspoken(source, () => attachFile(engine, given, files))
+}
+
+/** The condition of a source on its rows, with the values of its variables. */
+function conditionOf(
+  { where }: Source,
+  { periods_resolved: vars, peek }: AttachOptions,
+): { text: string; condition: RowCondition } | null {
+  if (!where) return null
+  return { text: where.text.trim(), condition: new RowCondition(where.text, peek ? null : vars) }
+}
+
+/** Loaded on demand, as the files are fetched. */
+async function partsOf(
+  engine: Engine,
+  { columns }: Source,
+  condition: RowCondition,
+  peek: boolean,
+): Promise<ParquetParts> {
+  const { ParquetParts: Parts } = await import('./remote/parquet/parts.ts')
+  return new Parts(engine, { condition, peek, declared: Object.keys(columns) })
 }
 
 /** Loaded on demand: the HTTP client costs 77 ms and 15 MB, and most jobs do not need it. */
 const fetching = () => import('./remote/remote.ts')
 
 /** The files that a path or pattern names; remote ones are downloaded. */
-async function filesOf(source: Source, file: string, options: AttachOptions): Promise<SourceFile[]> {
+async function filesOf(
+  source: Source,
+  file: string,
+  options: AttachOptions,
+  parts: ParquetParts | null,
+): Promise<SourceFile[]> {
   const { roots, acquire, signal, temp_folder } = options
-  const remote = { remote: roots.remote, temp_folder, signal }
+  const remote = { remote: roots.remote, temp_folder, signal, parts }
   if (source.connection) {
     const acquired = await acquire(source.connection.name, signal)
     try {
@@ -108,7 +139,7 @@ async function filesOf(source: Source, file: string, options: AttachOptions): Pr
       const { fetchFiles, reachOf } = await fetching()
       return await fetchFiles(
         reachOf(connection),
-        (guard, until) => kind.find(connection, file, guard, until),
+        (guard, until) => kind.find(connection, file, guard, { signal: until, parts }),
         remote,
       )
     } finally {
@@ -158,21 +189,23 @@ export interface Variables {
 export async function attachSources(
   engine: Engine,
   template: Template,
-  { periods, ...options }: Omit<AttachOptions, 'vars'> & { periods: Variables },
+  { periods, ...options }: Omit<AttachOptions, 'vars' | 'periods_resolved'> & { periods: Variables },
   onEach: (name: string) => void,
 ): Promise<Map<string, Attached>> {
   const done = new Map<string, Attached>()
   let left = [...template.sources]
   while (left.length > 0) {
     const waits = (source: Source): boolean =>
-      queryVariables(source).some((name) => left.some((other) => other.name === periods.waitsFor(name)))
+      sourceVariables(source).some((name) => left.some((other) => other.name === periods.waitsFor(name)))
     // If all wait for each other, the first is tried, and its query fails with the reason.
     const source = left.find((one) => !waits(one)) ?? left[0]!
     left = left.filter((one) => one !== source)
     onEach(source.name)
     try {
-      const vars = source.query ? await periods.resolve(done) : periods.given
-      done.set(source.name, await attachSource(engine, source, template, { ...options, vars }))
+      const periods_resolved = source.query || source.where ? await periods.resolve(done) : periods.given
+      const vars = source.query ? periods_resolved : periods.given
+      const given = { ...options, vars, periods_resolved }
+      done.set(source.name, await attachSource(engine, source, template, given))
     } catch (error) {
       if (!(error instanceof SourceError)) throw error
       const Kind = error instanceof NoRoom ? NoRoom : SourceError

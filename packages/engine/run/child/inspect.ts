@@ -79,6 +79,7 @@ export async function inspectSources(
       const options = {
         roots,
         vars,
+        periods_resolved: vars,
         readers: NO_READERS,
         acquire,
         signal,

@@ -8,6 +8,7 @@ import { packingOf } from '@assay/model/file'
 import type { SourceLineage } from '@assay/model/insight'
 import { describeQuery, type Engine, execute, identifier, readTable } from '../../duckdb/duckdb.ts'
 import { engineFailure } from '../../duckdb/engine-error.ts'
+import type { LeftOut } from '../remote/parquet/parts.ts'
 import { roomLeft } from '../room.ts'
 import type { Roots } from '../roots.ts'
 import { keepLarge, largeTable } from '../rows/large-tables.ts'
@@ -21,6 +22,7 @@ import { fingerprintParquet, fingerprintText } from './fingerprint.ts'
 import type { Format } from './formats.ts'
 import { rowsOfJson } from './json-list.ts'
 import { refuseMisnamed } from './misnamed.ts'
+import type { RowCondition } from './row-condition.ts'
 import type { SourceFile } from './source-file.ts'
 
 /** Larger text that only one block reads is scanned by that block instead of loaded. */
@@ -48,6 +50,10 @@ export interface FileSource {
   temp_folder: string
   /** The most bytes that the job may write there. */
   spill_bytes: number
+  /** Of Parquet: the rows that are read. */
+  where?: { text: string; condition: RowCondition } | null
+  /** What was not fetched because of it. */
+  left_out?: LeftOut | null
 }
 
 /** Throws SourceError for files of several formats, and for a declaration that their format does not have. */
@@ -79,7 +85,9 @@ export async function attachFile(
     if (dialect?.encoding) refuseZeros(await lineage, dialect.encoding.is)
     const columns = await describeQuery(engine, `select * from ${identifier(attachment.name)}`)
     const counted = !attachment.peek && (load || !format.text)
-    const rows = counted ? await countRows(engine, identifier(attachment.name), format, files) : null
+    const { where = null, left_out = null } = attachment
+    const count = where ? undefined : format.count?.(files)
+    const rows = counted ? await countRows(engine, identifier(attachment.name), count) : null
     return {
       columns,
       lineage: {
@@ -87,6 +95,7 @@ export async function attachFile(
         files: (await lineage).map(({ zero_at: _zero, ...file }) => file),
         rows,
         format: format.name,
+        ...(where ? { where: { text: where.text, left_out } } : {}),
         ...(dialect ? { dialect } : {}),
         ...(open.length > 0 ? { readings: open } : {}),
         ...(list ? { list } : {}),
@@ -159,6 +168,8 @@ async function makeTable(engine: Engine, attachment: FileSource, { files, format
   const json = { call, files, format: format.name, declared: dialect.list, shown }
   const { from, list } = format.lists ? await rowsOfJson(engine, json) : { from: call, list: null }
   let query = `select *${casts(attachment.columns)} from ${from}`
+  if (attachment.where && !attachment.peek)
+    query = `select * from (${query}) where ${attachment.where.condition.sql}`
   if (large) await keepLarge(engine, attachment.name, query, attachment)
   else await execute(engine, `create ${load ? 'table' : 'view'} ${name} as ${query}`)
   if (!format.text) return { load, files }
@@ -222,7 +233,7 @@ async function makeTextTable(
   if (rejects !== null) {
     found.bad_rows = text.leftOut + (await badRows(engine, rejects)).n
     await dropRejects(engine, rejects)
-    if (found.bad_rows > 0 && (await countRows(engine, identifier(name), format, [])) === 0)
+    if (found.bad_rows > 0 && (await countRows(engine, identifier(name))) === 0)
       throw new SourceError(
         `${JSON.stringify(file)} cannot be read: "bad_rows: skip" leaves out all of its ${found.bad_rows} rows, since none has as many values as there are names. Correct the row of names.`,
       )
@@ -277,7 +288,11 @@ async function sheetsOf(
 }
 
 /** Refuses options of the source that do not apply to this format, because they would be ignored silently. */
-function vetMarks({ dialect, file }: FileSource, { sheets, lists, name }: Format): void {
+function vetMarks({ dialect, file, where }: FileSource, { sheets, lists, name }: Format): void {
+  if (where && name !== 'parquet')
+    throw new SourceError(
+      `${JSON.stringify(file)} cannot be read: "where" is for Parquet, and the file is .${name}. Write it in an SQL block.`,
+    )
   if (dialect.list !== undefined && !lists)
     throw new SourceError(
       `${JSON.stringify(file)} cannot be read: "list" is for JSON, and the file is .${name}. Leave it out.`,
@@ -315,8 +330,12 @@ function vetTypes(types: Record<string, string>): void {
 }
 
 /** Called for loaded files and Parquet only: counting scanned text would read it twice. */
-async function countRows(engine: Engine, name: string, format: Format, files: SourceFile[]): Promise<number> {
-  const { rows } = await readTable(engine, format.count?.(files) ?? `select count(*) from ${name}`, {}, 1)
+async function countRows(
+  engine: Engine,
+  name: string,
+  cheaper = `select count(*) from ${name}`,
+): Promise<number> {
+  const { rows } = await readTable(engine, cheaper, {}, 1)
   return Number(rows[0]?.[0])
 }
 
@@ -334,13 +353,14 @@ function refuseZeros(files: readonly FileLineage[], encoding: string): void {
 async function fingerprinted(files: SourceFile[], format: Format): Promise<FileLineage[]> {
   const all: FileLineage[] = []
   for (const file of files) {
-    const { path, bytes, modified_at, etag, sha256 } = file
+    const { path, bytes, modified_at, etag, sha256, fingerprint: given } = file
     let zero_at: number | undefined
     const onZero = format.table && !format.sheets ? (at: number) => (zero_at = at) : undefined
     const fingerprint =
-      sha256 === undefined
+      given ??
+      (sha256 === undefined
         ? await (format.text ? fingerprintText(file, onZero) : fingerprintParquet(file))
-        : `sha256:${sha256}`
+        : `sha256:${sha256}`)
     const known = { path, bytes, fingerprint, modified_at, ...(etag === undefined ? {} : { etag }) }
     all.push(zero_at === undefined ? known : { ...known, zero_at })
   }

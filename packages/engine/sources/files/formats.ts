@@ -3,6 +3,8 @@ import { type FormatName, fileFormat } from '@assay/model/file'
 import { literal } from '../../duckdb/duckdb.ts'
 import { NO_DATES } from '../text/json-dates.ts'
 import type { OpenTyped } from '../typed/typed-text.ts'
+import { partitionOptions } from './partition-names.ts'
+import type { SourceFile } from './source-file.ts'
 
 export interface Format {
   name: FormatName
@@ -27,7 +29,7 @@ export interface Format {
 /** Up to this size types are inferred from the whole text; above it from the first 20,480 rows. */
 const SNIFF_WHOLE_BYTES = 16_000_000
 
-type Files = { real: string; bytes: number }[]
+type Files = Pick<SourceFile, 'real' | 'bytes' | 'partition_types'>[]
 
 function list(files: Files): string {
   return `[${files.map((file) => literal(file.real)).join(', ')}]`
@@ -86,7 +88,8 @@ export const FORMATS: readonly Format[] = [
     name: 'parquet',
     text: false,
     table: false,
-    call: (files) => `read_parquet(${list(files)}${several(files)})`,
+    call: (files) =>
+      `read_parquet(${list(files)}${several(files)}${partitionOptions(files[0]?.partition_types ?? null)})`,
     count: (files) => `select sum(num_rows)::bigint from parquet_file_metadata(${list(files)})`,
   },
   typed('avro', async () => (await import('../typed/avro.ts')).openAvro),

@@ -17,4 +17,8 @@ export interface SourceFile {
   sha256?: string
   /** Set if the name does not show it. */
   format?: FormatName
+  /** Of a part of a Parquet file: that of the whole file. */
+  fingerprint?: string
+  /** The columns that the names of all files of the source tell, and their types. */
+  partition_types?: Readonly<Record<string, string>>
 }

@@ -8,7 +8,8 @@ import { createHash } from 'node:crypto'
 import type { OpenConnection } from '@assay/model/connection'
 import { vetPath } from '../../values/file-path.ts'
 import { SourceError } from '../source.ts'
-import type { FileKind, RemoteFile } from './remote.ts'
+import type { FileKind } from './remote.ts'
+import type { RemoteFile } from './remote-file.ts'
 
 const HOPS = 3
 
@@ -55,7 +56,7 @@ function baseOf({ options }: OpenConnection): URL {
 const hashed = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex')
 
 export const http: FileKind = {
-  find(connection, file) {
+  async find(connection, file, _guard, { parts }) {
     const [name = '', ...query] = file.split('?')
     const fault = vetPath(name)
     if (fault !== null) throw new SourceError(`${JSON.stringify(name)} cannot be read. ${fault}`)
@@ -67,17 +68,16 @@ export const http: FileKind = {
     const url = new URL(name.split('/').map(encodeURIComponent).join('/'), base)
     url.search = query.join('?')
     const headers = headersOf(connection)
-    return Promise.resolve([
-      {
-        url: url.href,
-        shown: shownOf(url),
-        headers: () => Promise.resolve(headers),
-        identity: `address ${url.href} ${hashed(headers)}`,
-        redirects: HOPS,
-        otherOrigins: false,
-        most: connection.limits.bytes,
-      },
-    ])
+    const found = {
+      url: url.href,
+      shown: shownOf(url),
+      headers: () => Promise.resolve(headers),
+      identity: `address ${url.href} ${hashed(headers)}`,
+      redirects: HOPS,
+      otherOrigins: false,
+      most: connection.limits.bytes,
+    }
+    return parts?.among([found]) ?? [found]
   },
   async probe(connection, { dispatcher }, signal) {
     const { request } = await import('undici')

@@ -4,7 +4,7 @@
  * it has not changed, and is then read like a local file.
  */
 import { randomUUID } from 'node:crypto'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import path from 'node:path'
 import type { OpenConnection } from '@assay/model/connection'
 import {
@@ -15,25 +15,25 @@ import {
   type RemoteRoots,
   UPLOADS,
 } from '@assay/model/file'
-import { DownloadError, download, explained, type Fetched, type Wanted } from '@assay/net/download'
+import { DownloadError, download, explained, type Fetched } from '@assay/net/download'
 import { createFileCache } from '@assay/net/file-cache'
 import { createGuard, type Guard } from '@assay/net/guard'
 import { parseTargets } from '@assay/net/target'
+import { partitionNames, partitionSteps, partitionTypes } from '../files/partition-names.ts'
 import type { SourceFile } from '../files/source-file.ts'
 import type { Probe } from '../kind.ts'
 import { openSocket } from '../sockets.ts'
 import { SourceError } from '../source.ts'
-
-/** A file to download; `shown` is its name in lineage and errors. */
-export interface RemoteFile extends Wanted {
-  shown: string
-}
+import type { ParquetParts } from './parquet/parts.ts'
+import type { RemoteFile } from './remote-file.ts'
 
 export interface RemoteOptions {
   remote: RemoteRoots | undefined
   /** A folder for this job alone; not created yet. */
   temp_folder: string
   signal: AbortSignal
+  /** Chooses the parts of Parquet files; absent: whole files are fetched. */
+  parts?: ParquetParts | null
 }
 
 /** The allowed targets, time and size of downloads. */
@@ -51,7 +51,12 @@ export interface Reach {
 /** A kind of connection that holds files. */
 export interface FileKind {
   /** The files that a path or a pattern names. */
-  find(connection: OpenConnection, file: string, guard: Guard, signal: AbortSignal): Promise<RemoteFile[]>
+  find(
+    connection: OpenConnection,
+    file: string,
+    guard: Guard,
+    { signal, parts }: Pick<RemoteOptions, 'signal' | 'parts'>,
+  ): Promise<RemoteFile[]>
   /** Checks that the server answers and accepts the secrets; resolves to a description of it. */
   probe(connection: OpenConnection, guard: Guard, signal: AbortSignal): Promise<string>
 }
@@ -106,13 +111,18 @@ export async function fetchFiles(
     return await withGuard(reach, async (guard) => {
       const found: SourceFile[] = []
       let left = reach.bytes
-      for (const file of await find(guard, signal)) {
+      const all = await find(guard, signal)
+      const types = options.parts
+        ? options.parts.types
+        : partitionTypes(all.map(({ shown }) => partitionNames(shown)))
+      for (const file of all) {
         const fetched = await fetchOne({ ...file, most: Math.min(file.most, left) }, guard, {
           ...options,
           signal,
         })
-        left -= fetched.bytes
-        found.push(fetched)
+        const { came = fetched.bytes, ...known } = fetched
+        left -= came
+        found.push(types ? { ...known, partition_types: types } : known)
       }
       return found
     })
@@ -126,15 +136,21 @@ export async function fetchFiles(
 async function fetchOne(
   file: RemoteFile,
   guard: Guard,
-  { remote, temp_folder, signal }: RemoteOptions,
-): Promise<SourceFile> {
+  { remote, temp_folder, signal, parts }: RemoteOptions,
+): Promise<SourceFile & { came?: number }> {
   const name = decodeURIComponent(new URL(file.url).pathname.split('/').at(-1) ?? '')
-  await mkdir(temp_folder, { recursive: true, mode: 0o700 })
   const packing = packingOf(name)
-  const into = path.join(temp_folder, `${randomUUID()}${packing === null ? '' : `.${packing}`}`)
+  // The engine reads columns from the names of folders.
+  const steps = fileFormat(name)?.name === 'parquet' ? partitionSteps(file.shown) : []
+  const folder = steps.length > 0 ? path.join(temp_folder, randomUUID(), ...steps) : temp_folder
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const into = path.join(folder, `${randomUUID()}${packing === null ? '' : `.${packing}`}`)
   const cache = remote ? createFileCache(remote.cache, remote.cache_bytes) : null
   let fetched: Fetched
   try {
+    const part = parts ? await parts.fetch(file, into, { guard, signal }) : null
+    if (part) return part
+    await rm(into, { force: true })
     fetched = await download(file, into, { guard, cache, signal })
   } catch (error) {
     if (error instanceof DownloadError)
@@ -160,14 +176,23 @@ const FILES_MOST = 1000
 
 /** The item with this name, else all that match the pattern, sorted by name. */
 export function pick<T>(all: readonly T[], nameOf: (one: T) => string, pattern: string): T[] {
+  return vetted(picked(all, nameOf, pattern), pattern)
+}
+
+/** The same, however many they are. */
+export function picked<T>(all: readonly T[], nameOf: (one: T) => string, pattern: string): T[] {
   const exact = all.find((one) => nameOf(one) === pattern)
   if (exact) return [exact]
   const found = GLOB.test(pattern) ? all.filter((one) => path.posix.matchesGlob(nameOf(one), pattern)) : []
+  return found.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
+}
+
+export function vetted<T>(found: T[], pattern: string): T[] {
   if (found.length > FILES_MOST)
     throw new SourceError(
       `The pattern ${JSON.stringify(pattern)} names more than ${FILES_MOST} files: narrow it.`,
     )
-  return found.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
+  return found
 }
 
 /** The fixed beginning of a pattern. */

@@ -4,9 +4,10 @@ import type { Guard } from '@assay/net/guard'
 import { type Bucket, type BucketConfig, BucketError, createBucket } from '@assay/net/s3'
 import { vetPath } from '../../values/file-path.ts'
 import { SourceError } from '../source.ts'
-import { type FileKind, pick, prefixOf } from './remote.ts'
+import { type FileKind, picked, prefixOf, vetted } from './remote.ts'
+import type { RemoteFile } from './remote-file.ts'
 
-const KEYS_MOST = 10_000
+const KEYS_MOST = 100_000
 
 /** The bucket of a connection. */
 export function configOfBucket({
@@ -33,26 +34,14 @@ function explained(error: unknown, name: string): unknown {
 }
 
 export const s3: FileKind = {
-  async find(connection, file, guard, signal) {
+  async find(connection, file, guard, { signal, parts }) {
     const fault = vetPath(file)
     if (fault !== null) throw new SourceError(`${JSON.stringify(file)} cannot be read. ${fault}`)
     const prefix =
       typeof connection.options.prefix === 'string' ? `${connection.options.prefix.replace(/\/+$/, '')}/` : ''
     const bucket = bucketOf(connection, guard)
     const shown = (name: string): string => `s3://${connection.name}/${name}`
-    let names = [file]
-    if (prefixOf(file) !== file) {
-      const found = await bucket
-        .list(prefix + prefixOf(file), KEYS_MOST, signal)
-        .catch((error: unknown) => Promise.reject(explained(error, connection.name)))
-      const keys = found
-        .map(({ key }) => key.slice(prefix.length))
-        .filter((key) => key !== '' && !key.endsWith('/'))
-      names = pick(keys, (key) => key, file)
-      if (names.length === 0)
-        throw new SourceError(`No key of the bucket matches ${JSON.stringify(shown(file))}.`)
-    }
-    return names.map((name) => {
+    const remoteOf = (name: string, bytes?: number): RemoteFile => {
       const url = bucket.addressOf(prefix + name)
       return {
         url,
@@ -62,8 +51,26 @@ export const s3: FileKind = {
         redirects: 0,
         otherOrigins: false,
         most: connection.limits.bytes,
+        ...(bytes === undefined ? {} : { bytes }),
       }
-    })
+    }
+    const amongParts = (found: RemoteFile[]): RemoteFile[] | Promise<RemoteFile[]> =>
+      parts?.among(found) ?? found
+    if (prefixOf(file) === file) return amongParts([remoteOf(file)])
+    const listed = await bucket
+      .list(prefix + prefixOf(file), KEYS_MOST, signal)
+      .catch((error: unknown) => Promise.reject(explained(error, connection.name)))
+    if (listed.length === KEYS_MOST)
+      throw new SourceError(
+        `The bucket has ${KEYS_MOST} keys or more that begin as ${JSON.stringify(shown(file))}: name more of their beginning.`,
+      )
+    const keys = listed
+      .map(({ key, bytes }) => ({ name: key.slice(prefix.length), bytes }))
+      .filter(({ name }) => name !== '' && !name.endsWith('/'))
+    const found = picked(keys, ({ name }) => name, file)
+    if (found.length === 0)
+      throw new SourceError(`No key of the bucket matches ${JSON.stringify(shown(file))}.`)
+    return vetted(await amongParts(found.map(({ name, bytes }) => remoteOf(name, bytes))), file)
   },
   async probe(connection, guard, signal) {
     try {
