@@ -49,7 +49,7 @@ const escaped = (text: string, kind: string): string =>
 function definition(value: string, source: string, zone: string): string {
   const isKept = source.includes('connection') && value === KEPT
   const rules = isKept ? 'partitions: { reopen: 1d, deletes: none }\n' : ''
-  const tests = `{ not_null: amount }, { accepted: { status: [paid, "back\\\\slash"] } }, { ${value === KEPT ? 'fresh: 9d' : 'unique: amount'} }`
+  const tests = `{ not_null: amount }, { accepted: { country: [DE, "it's"] } }, { ${value === KEPT ? 'fresh: 9d' : 'unique: amount'} }`
   return `metric: tried\nsource: ${source}\ntime: { column: paid_at, grain: hour, zone: ${zone} }\nvalue: ${value}\n${rules}tests: [ ${tests} ]\n`
 }
 

@@ -12,6 +12,7 @@ import { startProxy, type Target } from '../../../test/proxy.ts'
 import type { ConnectionAccess } from '../run/connection-requests.ts'
 import { findingsOf, openTestPool, type TestPool, templateOf } from '../run/test-pool.ts'
 import { analysesAskAlike } from './conformance-analyses.ts'
+import { keptDaysOutlive } from './conformance-kept-days.ts'
 import {
   type Adding,
   metricsAreAddedUpAlike,
@@ -288,6 +289,35 @@ export function kindConformance(promises: Promises): void {
       await proxy.close()
     }
   })
+
+  test('kept days that were read stay where the database goes away, the job is canceled or a limit ends it', () =>
+    endingOf(server, bench))
+}
+
+/** Kept days of a metric beside queries that are ended in the middle. */
+async function endingOf(server: Server, bench: TestPool): Promise<void> {
+  if (server.running() === null) return
+  const { connection } = server
+  const proxy = await startProxy(addressOf(connection))
+  try {
+    await keptDaysOutlive(
+      {
+        server: addingOf(server),
+        proxy,
+        until,
+        running: async () => (await server.running()) ?? 0,
+        connections: ({ port, timeout_seconds }) =>
+          accessOf({
+            ...connection,
+            ...(port === null ? {} : throughProxy(connection, port)),
+            limits: { ...connection.limits, timeout_seconds },
+          }),
+      },
+      bench,
+    )
+  } finally {
+    await proxy.close()
+  }
 }
 
 function addressOf({ options }: OpenConnection): Target {
