@@ -23,7 +23,7 @@ const cells = await runJobs(jobs, {
   log: () => undefined,
 })
 
-/** Three standard errors above a share of so many series. */
+/** Returns the share three standard errors above `share` for `series` series. */
 const above = (share: number, series: number): number => share + 3 * Math.sqrt((share * (1 - share)) / series)
 
 test('trends, seasons and changes of level are rarely claimed where none is', () => {
@@ -57,14 +57,14 @@ test('anomalies are rarely claimed where there is no spike, whatever the tails a
 test('intervals of forecasts hold about what they state', () => {
   for (const name of ['white noise', 'trend of 0.5 a step', 'multiplicative season in months']) {
     const { within_95, values } = runCoverage(COVERED.find((process) => process.name === name)!, 36, 12, seed)
-    // Twelve values to come of one series are alike: four standard errors of twelve series.
+    // The twelve values to come of one series are alike, so the bound is four standard errors of 24 values.
     assert.ok(within_95 / values > 0.95 - 4 * Math.sqrt((0.95 * 0.05) / 24), `${name}: ${within_95}`)
   }
 })
 
 test('the tests beside which power is told find in white noise what they are known to find', () => {
   const held = { processes: WHITE_NOISE, n: 36, all: 0.05, worst: 0.05, seed }
-  // A slope of 2 over 36 values has a t of about 3.5, of which 1.94 is passed with a chance of 93 %.
+  // A slope of 2 over 36 values has a t of about 3.5, and exceeds 1.94 with a probability of 93 %.
   const found = foundBeside(slope, 'slope', [0, 2], held)
   assert.ok(found.get(0)! < above(0.05, 200) && Math.abs(found.get(2)! - 0.93) < 0.06, [...found].join())
   assert.ok(foundBeside(cusum, 'shift', [3], held).get(3)! > 0.9)

@@ -1,4 +1,4 @@
-/** The tests of chaos.test.ts on PostgreSQL: the same service, the same answers. */
+/** Runs the tests of chaos.test.ts on PostgreSQL: the same service, the same answers. */
 import { test } from 'node:test'
 import { missingPostgres } from './postgres.ts'
 

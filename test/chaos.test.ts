@@ -21,7 +21,8 @@ test(`the promises hold on ${store} whatever fails while jobs run`, {
     pauseMs: 300,
     jobs: 4,
     clients: 3,
-    // A receiver that fails five times in a row is left alone for half a minute: the storm shows that.
+    // This fault is left out. A receiver that fails five times in a row is left alone for half a minute, which the
+    // storm tests.
     without: ['a receiver that vanishes'],
     drainMs: 120_000,
     own: false,

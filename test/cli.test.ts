@@ -1,4 +1,7 @@
-/** The command line from end to end beside a real service. What is about the process of a command has one of its own. */
+/**
+ * Runs the command line from end to end beside a real service. Tests about the process of a command start one of its
+ * own.
+ */
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -24,7 +27,7 @@ const { folder, remove } = temporaryFolder()
 const home = path.join(folder, 'home')
 const commands = openCommands({ cwd: folder, env: { ASSAY_HOME: home } })
 const { run } = commands
-/** For what is about the values of many runs: a pool that stays. */
+/** Runs commands with a pool that stays, for tests of the results of many runs. */
 const kept = openCommands({ cwd: folder, env: { ASSAY_HOME: home }, keepPool: true })
 let service: Service
 
@@ -39,7 +42,7 @@ after(async () => {
   remove()
 })
 
-/** In a process of its own. */
+/** Runs a command in a process of its own. */
 function start(args: string[], options: Parameters<typeof run>[1] = {}): Promise<Outcome> {
   const child = spawn(process.execPath, [assay, ...args], {
     timeout: 300_000,
@@ -59,7 +62,7 @@ function start(args: string[], options: Parameters<typeof run>[1] = {}): Promise
   })
 }
 
-/** Runs a command that must succeed and answers what it printed. */
+/** Runs a command that must succeed. Resolves with its output. */
 async function ok(args: string[], options?: Parameters<typeof run>[1], by = commands): Promise<string> {
   const { code, out, err } = await by.run(args, options)
   assert.equal(code, 0, `${args.join(' ')}: ${err}`)
@@ -413,7 +416,7 @@ test('listens for webhooks, verifies them and fails the first to show a retry', 
   const listening = start(['webhooks', 'listen', '--count', '1', '--json', '--event', 'job.completed'])
   const webhooks = async (): Promise<unknown[]> =>
     JSON.parse(await ok(['webhooks', 'list', '--json'])) as unknown[]
-  // The webhook is there once the list shows it: only then a job may run.
+  // The command listens once the list shows its webhook. Only then may a job run.
   await eventually(async () => (await webhooks()).length === 1, 'it has made its webhook')
   await ok(['jobs', 'run', 'nile-flow', '--wait'])
   const { code, out } = await listening
@@ -773,7 +776,7 @@ test('a backup that was made while the service runs becomes a home of its own', 
 })
 
 test('a webhook is switched off and on, gets a new secret, and shows what it did', async () => {
-  // Its second try is an hour away: the counts below are those of the first.
+  // The second try is an hour away, so the counts below are those of the first.
   const create = ['webhooks', 'create', 'http://127.0.0.1:9/hook', '--retry', '3600']
   const [id, secret] = (await ok(create)).trim().split('\n')
   await ok(['webhooks', 'disable', id!])

@@ -1,7 +1,7 @@
 /**
- * A real ClickHouse for tests: the one that ASSAY_TEST_CLICKHOUSE names, http://USER:PASSWORD@HOST:PORT/DATABASE (a user who
- * may create tables there, and only of this test). Without it the tests that need one are skipped. Its engine without a
- * server: bench/peers/clickhouse.ts.
+ * A real ClickHouse for tests: the one that ASSAY_TEST_CLICKHOUSE names, http://USER:PASSWORD@HOST:PORT/DATABASE (a
+ * user who may create tables there, and who serves this test alone). Without it the tests that need one are skipped.
+ * bench/peers/clickhouse.ts runs its engine without a server.
  */
 export function missingClickhouse(): string | null {
   return process.env.ASSAY_TEST_CLICKHOUSE ? null : 'no ClickHouse: ASSAY_TEST_CLICKHOUSE is not set'

@@ -1,10 +1,10 @@
-/** A collector for tests: a real HTTP server that takes OTLP as JSON, keeps the spans, and answers as it is told. */
+/** A collector for tests: a real HTTP server that accepts OTLP as JSON, keeps the spans, and answers as the test says. */
 import { modes, type Receiver, startReceiver } from './receiver.ts'
 
 export interface KeptSpan {
   traceId: string
   spanId: string
-  /** Empty if the span is a root. */
+  /** The id of the parent; empty for a root. */
   parentSpanId: string
   name: string
   kind: number
@@ -12,10 +12,10 @@ export interface KeptSpan {
   events: string[]
   links: { traceId: string; spanId: string }[]
   error: string | null
-  /** Milliseconds since 1970. */
+  /** The start in milliseconds since 1970. */
   start: number
   end: number
-  /** `service.instance.id`. */
+  /** The value of `service.instance.id`. */
   node: unknown
 }
 

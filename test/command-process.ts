@@ -1,4 +1,7 @@
-/** The process of test/commands.ts: runs commands one after the other, and answers what each printed and its exit code. */
+/**
+ * The process of test/commands.ts. It runs commands one after the other, and answers with the output and the exit
+ * code of each.
+ */
 import { Readable, Writable } from 'node:stream'
 import { dispatch } from '../packages/cli/commands.ts'
 import type { Asked } from './commands.ts'
@@ -7,7 +10,7 @@ function standIn(name: 'stdin' | 'stdout' | 'stderr', stream: Readable | Writabl
   Object.defineProperty(process, name, { value: stream, configurable: true })
 }
 
-/** Puts a stream that keeps all in place of the process's own. */
+/** Replaces a stream of the process by one that keeps everything. The returned function gives the text. */
 function kept(name: 'stdout' | 'stderr'): () => string {
   const chunks: Buffer[] = []
   const stream = new Writable({

@@ -1,7 +1,7 @@
 /**
- * Commands of `assay` for tests, each run by its function in one process that stays: most of the processor time of a short
- * command is the start of its process. What is about the process itself (signals, pipes, the exit code, what is read while
- * it runs) has processes of its own, in cli.test.ts and webhook-commands.test.ts.
+ * Runs commands of `assay` for tests, each by its function in one process that stays: the start of a process takes
+ * most of the processor time of a short command. Tests about the process itself (signals, pipes, the exit code, input
+ * during a run) start processes of their own, in cli.test.ts and webhook-commands.test.ts.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import path from 'node:path'
@@ -22,7 +22,7 @@ export interface Outcome {
 }
 
 export interface Commands {
-  /** Runs after what was asked before. `env` is added to that of the folder. */
+  /** Runs a command after the earlier ones. `env` is added to that of the folder. */
   run(
     args: string[],
     options?: { input?: string; env?: Record<string, string>; cwd?: string },
@@ -30,10 +30,10 @@ export interface Commands {
   close(): void
 }
 
-/** Only guards against hanging. */
+/** The limit in milliseconds, which only guards against hanging. */
 const LIMIT_MS = 300_000
 
-/** Rejects when the process ends, or takes too long. */
+/** Resolves with the outcome. Rejects when the process ends or takes too long. */
 function answerOf(child: ChildProcess, asked: Asked): Promise<Outcome> {
   return new Promise((resolve, reject) => {
     const named = `assay ${asked.args.join(' ')}`
@@ -61,11 +61,11 @@ function answerOf(child: ChildProcess, asked: Asked): Promise<Outcome> {
 interface CommandsOptions {
   cwd: string
   env: Record<string, string>
-  /** Commands that run a template here share one pool, which stays (kept-pool.ts). */
+  /** True lets the commands that run a template share one pool, which stays (kept-pool.ts). */
   keepPool?: boolean
 }
 
-/** `cwd` and `env` of every command; the environment has no other setting of ours. */
+/** Opens the process. `cwd` and `env` are those of every command; the environment has no other setting of Assay. */
 export function openCommands({ cwd, env, keepPool = false }: CommandsOptions): Commands {
   let child: ChildProcess | undefined
   let count = 0

@@ -1,6 +1,6 @@
 /**
- * The console end to end, in headless Chromium against the service as a user starts it, from an empty home. On every page
- * the console of the browser stays silent, no other host is asked, and axe-core finds nothing.
+ * Tests the console end to end, in headless Chromium against the service as a user starts it, from an empty home. On
+ * every page the console of the browser stays silent, no other host is requested, and axe-core finds nothing.
  */
 import assert from 'node:assert/strict'
 import path from 'node:path'
@@ -421,7 +421,10 @@ test('says in a sentence why a delivery has not arrived, sends again, recovers a
   assertSilent()
 })
 
-/** In another tab, and in the browser after a restart, bob is signed in. He signs the other browser out, and changes his password. */
+/**
+ * Checks that bob stays signed in in another tab, and in the browser after a restart. He signs the other browser out,
+ * and changes his password.
+ */
 async function findsItsAccount({ context }: Watched): Promise<Page> {
   const tab = await context.newPage()
   await tab.goto('/insights')
@@ -574,7 +577,7 @@ test('has its policy in force: neither an inline script, nor eval, nor another h
     const style = document.createElement('style')
     style.textContent = 'body { color: rgb(1, 2, 3) }'
     document.head.append(style)
-    // Text for a timer is evaluated by the page itself; what the debugger evaluates the policy does not bind.
+    // The page itself evaluates text of a timer. The policy does not apply to what the debugger evaluates.
     const evaluated = await new Promise((resolve) => {
       addEventListener('securitypolicyviolation', (event) => {
         if (event.blockedURI === 'eval') resolve('refused')
@@ -676,7 +679,7 @@ test('works by keyboard alone: past the sections, through the menu, to a templat
   await page.getByRole('menuitemradio', { name: 'Dark' }).and(page.locator(':focus')).waitFor()
   await page.keyboard.press('Enter')
   assert.equal(await page.evaluate(() => document.documentElement.style.colorScheme), 'dark')
-  // A menu that closes gives the focus back a moment later.
+  // A closing menu returns the focus a moment later.
   await button(page, /^admin/)
     .and(page.locator(':focus'))
     .waitFor()

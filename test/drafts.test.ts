@@ -1,4 +1,4 @@
-/** `assay draft`: a short form of the proof over public tables, and the command as an author meets it. */
+/** Tests `assay draft`: a short form of the proof over public tables, and the command as an author uses it. */
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'

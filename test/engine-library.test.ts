@@ -1,4 +1,4 @@
-/** The engine as another project has it: packed, installed, typed by tsc and run as plain JavaScript. */
+/** Tests the engine as another project has it: packed, installed, typed by tsc and run as plain JavaScript. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
- * A PostgreSQL that fails over: its primary dies, a streaming standby answers before it is promoted, then takes over. And a
- * node whose machine shows another time than the database.
+ * Tests a PostgreSQL that fails over: its primary dies, a streaming standby answers before it is promoted, and then
+ * takes over. Also tests a node whose machine shows another time than the database.
  */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
@@ -40,7 +40,7 @@ async function ask(url: string, sql: string): Promise<Record<string, unknown>[]>
   }
 }
 
-/** The node's analysis processes that run a task now. */
+/** Returns the node's analysis processes that run a task now. */
 async function busy(url: string): Promise<number> {
   const metrics = await (
     await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${TOKEN}` } })
@@ -61,7 +61,7 @@ suite('a failover of PostgreSQL', {
     primary = await startOwnPostgres()
     const url = await primary.createDatabase(DATABASE)
     standby = await primary.standby!()
-    // A commit is answered when the standby has it, so that no accepted job is lost with the primary.
+    // The primary answers a commit when the standby has it, so that no accepted job is lost with the primary.
     await ask(url, `ALTER SYSTEM SET synchronous_standby_names = '*'`)
     await ask(url, 'SELECT pg_reload_conf()')
     await eventually(
@@ -96,7 +96,7 @@ suite('a failover of PostgreSQL', {
     await client.templates.put('slow', SLOW)
     await client.templates.put('short', '# Short\n')
     const jobs: string[] = []
-    // One runs at a time: the others wait.
+    // One job runs at a time, and the others wait.
     for (const template_id of ['slow', 'short', 'short']) {
       const id = await client.jobs.create({ template_id })
       await client.jobs.run(id)
@@ -154,7 +154,7 @@ suite('a failover of PostgreSQL', {
     const id = await client.jobs.create({ template_id: 'short', presence_name: 'ops' })
     await client.jobs.run(id)
     const { body, headers } = await receiver.next()
-    // It refuses what is more than five minutes off.
+    // The library refuses a timestamp that is more than five minutes off.
     new Webhook(signing_secret!).verify(body.toString(), headers as Record<string, string>)
     await set(0, 200)
   })

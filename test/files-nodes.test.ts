@@ -1,4 +1,7 @@
-/** Uploads on several nodes: what one took in the others read, change and run jobs over, from a shared folder and from a bucket. */
+/**
+ * Tests uploads on several nodes. Other nodes read, change and run jobs over what one has received, from a shared
+ * folder and from a bucket.
+ */
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { type Client, createClient } from '@assay/client'

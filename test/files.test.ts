@@ -1,4 +1,7 @@
-/** Uploads from outside: what a kill -9 in the middle leaves, and that a worker, the API and `assay run` read the same files. */
+/**
+ * Tests uploads from outside: what a kill -9 within one leaves, and that a worker, the API and `assay run` read the
+ * same files.
+ */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readdirSync, writeFileSync } from 'node:fs'

@@ -1,13 +1,13 @@
 /**
- * A loopback port that stays free until its server starts, and between two starts of it. It lies below the ports that the
- * system assigns (from 32768 on Linux, else 49152): those may be given to any test that listens on port 0 or connects.
- * Each process begins its search at another port.
+ * Finds a loopback port that stays free until its server starts, and between two starts of it. It lies below the
+ * ports that the system assigns (from 32768 on Linux, else 49152), which any test may get that listens on port 0 or
+ * connects. Each process begins its search at another port.
  */
 import { createServer } from 'node:net'
 
 const FIRST = 20_000
 const COUNT = 12_000
-/** Ports of one process: more than a test file needs. */
+/** The ports of one process. They are more than a test file needs. */
 const OF_ONE_PROCESS = 64
 
 let asked = 0

@@ -1,6 +1,6 @@
 /**
- * Requests for every operation, made from the OpenAPI document: half of them fit their schemas, the rest are bent in one
- * place or many. Pure but for the ids that the caller adds as it meets them.
+ * Makes requests for every operation from the OpenAPI document. Half of them fit their schemas; the others are
+ * changed at one place or many. Pure except for the ids that the caller adds as it finds them.
  */
 import * as fc from 'fast-check'
 
@@ -51,13 +51,13 @@ export interface Document {
 export interface FuzzRequest {
   operation: string
   method: string
-  /** Path and query, as they stand in the request line. */
+  /** The path with the query, as in the request line. */
   target: string
   headers: Record<string, string>
   body: Buffer | null
 }
 
-/** Values that the requests may use again, by the name of their field: what the service has made so far. */
+/** Values of earlier answers that requests may use, by the name of their field. */
 export type Known = Map<string, string[]>
 
 const HOSTILE_TEXT =
@@ -99,7 +99,7 @@ function text(schema: JsonSchema): fc.Arbitrary<string> {
   })
 }
 
-/** Values that fit the schema; `known` ones where there are some for the field. */
+/** Returns values that fit the schema. It prefers `known` ones of the field. */
 function fitting(schema: JsonSchema, name: string, document: Document, known: Known): fc.Arbitrary<unknown> {
   const again = known.get(name) ?? []
   if (again.length > 0 && schema.properties === undefined)
@@ -166,12 +166,12 @@ function object(schema: JsonSchema, document: Document, known: Known): fc.Arbitr
   return fc.record(Object.fromEntries(fields), { requiredKeys: schema.required ?? [], noNullPrototype: true })
 }
 
-/** Objects are not allowed in a path or query. */
+/** Returns a text, because objects are not allowed in a path or query. */
 function nameOf(hostile: unknown): string {
   return typeof hostile === 'string' ? hostile.slice(0, 50) : typeof hostile
 }
 
-/** The value with one part of it replaced, dropped or added. */
+/** Returns the value with one part of it replaced, dropped or added. */
 function bent(value: unknown, random: number[], hostile: unknown): unknown {
   const [turn = 0, ...rest] = random
   if (typeof value !== 'object' || value === null || rest.length === 0 || turn % 5 === 0) return hostile
@@ -194,7 +194,7 @@ function bending(arbitrary: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   return fc.oneof(arbitrary, wrong)
 }
 
-/** Unpaired surrogates cannot be percent-encoded: their replacement is sent. */
+/** Encodes a value. Unpaired surrogates cannot be percent-encoded, so their replacement is sent. */
 const encode = (value: unknown): string =>
   encodeURIComponent((typeof value === 'string' ? value : JSON.stringify(value)).toWellFormed())
 
@@ -239,7 +239,7 @@ export interface Fuzzer {
   request(operation: string, seed: number): FuzzRequest
 }
 
-/** The same seed and the same known values give the same request. */
+/** Makes a fuzzer. The same seed and the same known values give the same request. */
 export function createFuzzer(document: Document, known: Known): Fuzzer {
   const described = new Map(
     Object.entries(document.paths).flatMap(([path, methods]) =>

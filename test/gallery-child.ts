@@ -1,6 +1,6 @@
 /**
- * What gallery.test.ts asks of a pool, in a process of its own, to which it gives another time zone and language. Each template
- * runs with its defaults at another clock. Sends the faults of each template and what came of each run.
+ * Runs the pool for gallery.test.ts in a process of its own, with another time zone and language. Each template runs
+ * with its defaults at another clock. The process sends the faults of each template and the result of each run.
  */
 
 import type { Findings } from '@assay/model/insight'
@@ -18,9 +18,9 @@ import {
 
 export interface Ran {
   faults: Record<string, Fault[]>
-  /** By the names of the golden results. */
+  /** The results by the names of the golden ones. */
   runs: Record<string, { markdown: string; findings: Findings }>
-  /** The Markdown with little or no data. */
+  /** The Markdown of runs with little or no data. */
   sparse: Record<string, string>
 }
 

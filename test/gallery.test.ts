@@ -1,4 +1,7 @@
-/** The shipped templates: sound, together using all there is, and giving the same bytes wherever they run. */
+/**
+ * Tests the shipped templates: each is sound, together they use every feature, and they give the same bytes wherever
+ * they run.
+ */
 import assert from 'node:assert/strict'
 import { fork } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -111,7 +114,7 @@ test('together they use every tag, every option of a table and a chart, and clau
 const HOLES = /\b(NaN|Infinity|undefined|null)\b|\[object Object\]/
 const textOf = (markdown: string): string => markdown.split('## How this was computed')[0]!
 
-/** They ran in another process, in another time zone and language. */
+/** The results of the other process, with another time zone and language. */
 const ran = new Promise<Ran>((resolve, reject) => {
   const child = fork(path.join(import.meta.dirname, 'gallery-child.ts'), {
     env: { ...process.env, TZ: 'Pacific/Apia', LANG: 'tr_TR.UTF-8' },
@@ -133,7 +136,10 @@ test('no template has a fault', async () => {
   assert.deepEqual(faults, Object.fromEntries(templates.map(({ template_id }) => [template_id, []])))
 })
 
-/** Each mark gives its text again, and each number without a mark stands in the template or its partials. */
+/**
+ * Checks that each mark gives its text again, and that each number without a mark stands in the template or its
+ * partials.
+ */
 function assertProvenance(name: string, findings: Findings): void {
   const { provenance, lineage } = findings
   const { replayed, left } = replayAll({
@@ -151,7 +157,7 @@ function assertProvenance(name: string, findings: Findings): void {
   for (const number of numbers) assert.ok(written.includes(number), `${name}: ${number} has no origin`)
 }
 
-/** The golden results are made at one clock, in UTC. The long form is "npm run proof -- clocks": more clocks. */
+/** Golden results are made at one clock, in UTC. The long form, "npm run proof -- clocks", tries more clocks. */
 test('each template runs to its golden result in another time zone and language and at another clock', async () => {
   const names = Object.keys(galleryTasks())
   assert.deepEqual(
@@ -173,7 +179,7 @@ test('with little or no data a template says so', async () => {
     assert.doesNotMatch(textOf(markdown), HOLES, name)
 })
 
-/** Lines in bold, which a template writes in place of a headline, and the numbered findings below. */
+/** Finds the lines in bold that a template writes in place of a headline, and the numbered findings below. */
 const SENTENCES = /^\*\*(.+?)\*\*(?= |$)|^\d\. (.+)$/gmu
 
 test('no leading sentence of a template holds a statistic, a sign, a raw name, a cause or more than three digits', () => {

@@ -1,6 +1,6 @@
 /**
- * The shipped templates run as they stand, and in a few forms that their variables allow, by one clock. The Markdown
- * that comes out, charts as mermaid, is kept in test/golden: `npm run gen` writes it, gallery.test.ts compares.
+ * Runs the shipped templates as they are, and in a few forms that their variables allow, at one clock. test/golden
+ * keeps the Markdown, with charts as mermaid: `npm run gen` writes it, gallery.test.ts compares.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,7 +20,7 @@ export const STARTED_AT = '2024-06-01T12:00:00.000Z'
 export const goldenFolder = path.join(import.meta.dirname, 'golden')
 export const roots: Roots = { sample: sampleFiles(), data: null }
 
-/** Further forms of a template that are kept beside the one with its defaults. */
+/** Further forms of a template, kept beside the form with its defaults. */
 const FORMS: Record<string, { template_id: string; variables: Record<string, unknown> }> = {
   'ab-test.aspirin': {
     template_id: 'ab-test',
@@ -50,7 +50,7 @@ const FORMS: Record<string, { template_id: string; variables: Record<string, unk
   },
 }
 
-/** Variables that leave a template with little or no data: it must say so. */
+/** Variables that leave a template with little or no data. Its text must say so. */
 const SPARSE: [template_id: string, variables: Record<string, unknown>][] = [
   ['ab-test', { outcome: 'nothing' }],
   ['ab-test', { experiment: 'aspirin_1989' }],
@@ -91,7 +91,7 @@ export function gallery(): ParsedEntry[] {
 
 type GalleryTask = Omit<RunTask, 'caps'>
 
-/** Each run of the gallery by its name: the template's id, and after a dot the form. */
+/** Returns each run of the gallery by its name: the template's id, and the form after a dot. */
 export function galleryTasks(): Record<string, GalleryTask> {
   const entries = gallery()
   const plain = entries.map(({ template }) => [
@@ -144,21 +144,27 @@ export async function runGallery(
   return Object.fromEntries(await Promise.all(runs))
 }
 
-/** What a reader of the Markdown sees. */
+/** Returns the Markdown as a reader sees it. */
 export function readable(findings: Findings): string {
   return fillCharts(findings.markdown, findings.charts, findings.chart_form)
 }
 
 const CLOCK_STEP_MS = 1_234_567_891
 
-/** The tasks of templates with their defaults at the nth clock after the golden one, two weeks and some apart. */
+/**
+ * Returns the tasks of templates with their defaults at the nth clock after the golden one. The clocks are about two
+ * weeks apart.
+ */
 export function tasksAt(clock: number): Record<string, GalleryTask> {
   const started_at = new Date(Date.parse(STARTED_AT) + clock * CLOCK_STEP_MS).toISOString()
   const plain = Object.entries(galleryTasks()).filter(([name]) => !name.includes('.'))
   return Object.fromEntries(plain.map(([name, task]) => [name, { ...task, started_at }]))
 }
 
-/** Runs each template with its defaults at so many clocks. Names the runs whose bytes are not the golden ones. */
+/**
+ * Runs each template with its defaults at `clocks` clocks. Returns the names of the runs whose bytes differ from the
+ * golden ones.
+ */
 export async function clockDifferences(pool: Pool, clocks: number): Promise<string[]> {
   const differ: string[] = []
   for (let clock = 1; clock <= clocks; clock++) {
@@ -170,7 +176,7 @@ export async function clockDifferences(pool: Pool, clocks: number): Promise<stri
   return differ
 }
 
-/** Writes test/golden/NAME.md for each run, and removes what has none. */
+/** Writes test/golden/NAME.md for each run, and removes the files without one. */
 export async function writeGolden(): Promise<void> {
   const found = await withPool((pool) => runGallery(pool))
   for (const name of readdirSync(goldenFolder)) {

@@ -1,4 +1,4 @@
-/** Writes what is generated: "npm run gen", or "npm run gen -- docs/errors.md" or "... test/golden" for one. */
+/** Writes the generated files: "npm run gen" for all, "npm run gen -- docs/errors.md" or "... test/golden" for one. */
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { writeGolden } from './gallery.ts'

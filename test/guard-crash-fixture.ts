@@ -1,4 +1,4 @@
-/** Stands for proofs/guard/stretch.ts: two of its statements end the process as DuckDB would, by a signal and by a code. */
+/** Replaces proofs/guard/stretch.ts. Two of its statements end the process as DuckDB would, by a signal and by a code. */
 import { openSync, writeSync } from 'node:fs'
 import path from 'node:path'
 import { NOTHING } from '../proofs/guard/report.ts'

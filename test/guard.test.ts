@@ -1,4 +1,4 @@
-/** The short form of `npm run proof -- guard`, and what must pass. */
+/** The short form of `npm run proof -- guard`, and the statements that must pass. */
 import assert from 'node:assert/strict'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

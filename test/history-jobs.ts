@@ -68,7 +68,10 @@ export function sharedInsightFaults(insights: Of<'insight'>[]): string[] {
     .map(([insight_id]) => `The insight ${insight_id} belongs to more than one job.`)
 }
 
-/** The moves of a job as the service kept them: each attempt is given back before the next begins, and there is one end. */
+/**
+ * Checks the moves of a job as the service kept them: each attempt is given back before the next begins, and there is
+ * one end.
+ */
 export function moveFaults(story: JobStory): string[] {
   const { id, moves, seen } = story
   if (moves === null) return []
@@ -96,7 +99,7 @@ export function moveFaults(story: JobStory): string[] {
 
 const ENDING = new Set(['completed', 'failed'])
 
-/** At most one attempt ended the job, by what the nodes logged, and each attempt was given back at most once. */
+/** Checks what the nodes logged: at most one attempt ended the job, and each attempt was given back at most once. */
 export function attemptFaults(story: JobStory): string[] {
   const { id, settled } = story
   const end = endOf(story)

@@ -1,4 +1,4 @@
-/** Entries in order and in groups. */
+/** Sorts and groups entries. */
 export function groupBy<T>(items: T[], keyOf: (item: T) => string): Map<string, T[]> {
   const groups = new Map<string, T[]>()
   for (const item of items) {

@@ -20,7 +20,7 @@ const MOVES: SeenMove[] = [
   { job_status: 'executing', attempt: 1 },
   { job_status: 'completed', attempt: 1 },
 ]
-/** One attempt was lost on the way. */
+/** The moves of a job that lost one attempt. */
 const LONGER: SeenMove[] = [
   ...MOVES.slice(0, 3),
   { job_status: 'queued', attempt: 1 },
@@ -35,7 +35,7 @@ function at<E extends Omit<Entry, 'begun' | 'ended'>>(
   return { ...entry, begun, ended: begun + 1 }
 }
 
-/** One job from its creation to its delivery, as it should be. */
+/** Returns the entries of a sound job, from its creation to its delivery. */
 function sound(): Entry[] {
   const event = { event_id: 'event-1', type: 'job.completed', assignment_id: ID, insight_id: 'insight-1' }
   return [
@@ -60,7 +60,7 @@ function faultsOf(change: (entries: Entry[]) => Entry[]): string {
   return checkHistory(change(sound()), { subscriptions: [HOOK] }).join('\n')
 }
 
-/** The first entry of a kind. */
+/** Returns the first entry of a kind. */
 const the = (kind: Entry['kind']): Entry => sound().find((entry) => entry.kind === kind)!
 
 const without = (kind: Entry['kind']) => (entries: Entry[]) => entries.filter((entry) => entry.kind !== kind)

@@ -27,23 +27,23 @@ export type Entry = Span &
     | { kind: 'ran'; assignment_id: string }
     /** A cancel that was answered with `canceled` by a person. */
     | { kind: 'canceled'; assignment_id: string }
-    /** A request to delete, answered or not, and one that succeeded. */
+    /** A request to delete, answered or not; and a deletion that succeeded. */
     | { kind: 'deleting'; assignment_id: string }
     | { kind: 'deleted'; assignment_id: string }
-    /** A 404. */
+    /** An answer 404. */
     | { kind: 'missing'; assignment_id: string }
     | { kind: 'seen'; assignment_id: string; job: SeenJob }
     | { kind: 'insight'; assignment_id: string; insight_id: string; digest: string }
-    /** What a node logged that it wrote of an attempt. */
+    /** A node's log line about what it wrote of an attempt. */
     | { kind: 'settled'; assignment_id: string; attempt: number; node: string; outcome: string }
-    /** From the list of jobs, read whole at the end; the key is the one that it was asked for with. */
+    /** An entry of the list of jobs, read whole at the end. The key is that of the creation. */
     | { kind: 'kept'; assignment_id: string; key: string }
     | { kind: 'moves'; assignment_id: string; moves: SeenMove[] }
-    /** From the list of events, read whole at the end. */
+    /** An entry of the list of events, read whole at the end. */
     | { kind: 'event'; event_id: string; type: string; assignment_id: string; insight_id: string | null }
     | {
         kind: 'received'
-        /** Which receiver. */
+        /** The name of the receiver. */
         receiver: string
         /** The header webhook-id. */
         event_id: string
@@ -63,7 +63,7 @@ export interface SeenJob {
   finished_at: string | null
 }
 
-/** An answer that shows a job, as an entry. */
+/** Returns the entry of an answer that shows a job. */
 export function seenJob({
   assignment_id,
   job_status,
@@ -76,7 +76,7 @@ export function seenJob({
   return { kind: 'seen', assignment_id, job }
 }
 
-/** The answer to a cancel, likewise: one that had failed before stays as it ended. */
+/** Returns the entry of the answer to a cancel. A job that had failed before stays as it ended. */
 export function answeredCancel(job: JobView): object {
   const { assignment_id, error } = job
   return error?.code === 'canceled_by_user' ? { kind: 'canceled', assignment_id } : seenJob(job)
@@ -90,9 +90,9 @@ export interface SeenMove {
 /** A webhook that must get every event it matches. */
 export interface Subscription {
   receiver: string
-  /** Null for every type. */
+  /** The event types; null for every type. */
   events: readonly string[] | null
-  /** A job with a presence_name is told to those that bear it, one without to all. */
+  /** A job with a presence_name notifies those with the same name; a job without one notifies all. */
   presence_name: string
 }
 
@@ -112,7 +112,7 @@ export interface JobStory {
   events: Of<'event'>[]
   received: Of<'received'>[]
   canceled: boolean
-  /** A request to delete it was sent: what was not read or delivered before may be gone. */
+  /** True if a request to delete it was sent. What was not read or delivered before may be gone. */
   deleted: boolean
   presence_name: string | null
 }
@@ -216,7 +216,7 @@ function lossFaults(entries: Entry[]): string[] {
     ...pick(entries, 'missing')
       .filter(({ assignment_id, ended }) => !mayBeGone(assignment_id, ended))
       .map(({ assignment_id }) => `${assignment_id} was accepted and could not be found.`),
-    // Without entries the list was not read.
+    // Without entries of this kind the list was not read.
     ...(kept.length === 0 ? [] : pick(entries, 'created'))
       .filter(({ assignment_id }) => !there.has(assignment_id) && !asks.has(assignment_id))
       .map(({ assignment_id }) => `${assignment_id} was accepted and is not in the list of jobs.`),

@@ -1,6 +1,7 @@
 /**
- * Receivers that misbehave in every way, through the whole service: each attempt is recorded as what it was, the delivery
- * goes on as it should, and the service is none the worse. (The same, one by one and faster: packages/service/webhooks/send.test.ts.)
+ * Tests receivers that misbehave in every way, through the whole service. Each attempt is recorded as it was, the
+ * delivery continues as it should, and the service works on. (packages/service/webhooks/send.test.ts tests the same
+ * one by one and faster.)
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -36,7 +37,7 @@ async function receiver(options: ReceiverOptions): Promise<string> {
 
 const given = { user_id: 'ada', presence_name: 'ops' }
 
-/** One test event to it. */
+/** Sends one test event to the receiver. */
 async function sendTo(url: string): Promise<FullDelivery> {
   const { webhook_id } = await client.webhooks.create({ ...given, url })
   await client.webhooks.test(webhook_id)
@@ -49,9 +50,9 @@ const sendToMode = async (mode: Mode): Promise<FullDelivery> => sendTo(await rec
 interface Expected {
   status: FullDelivery['status']
   code: number | null
-  /** The class of the error and its message; null if it was delivered. */
+  /** The class of the error and its message; null if the event was delivered. */
   error: [string, RegExp] | null
-  /** What is kept of the answer; null without one. */
+  /** The kept part of the answer; null without one. */
   body: RegExp | null
   truncated?: boolean
 }
@@ -84,7 +85,7 @@ describe('a receiver', { concurrency: true }, () => {
       body: null,
     })
     const { duration_ms, phases } = delivery.attempts[0]!
-    // Not much later, as far as a busy machine allows.
+    // The attempt ends not much later than its deadline, as far as a busy machine allows.
     assert.ok(duration_ms >= 14_900 && duration_ms < 30_000, `${duration_ms}`)
     assert.equal(phases.first_byte, null)
   })
@@ -149,7 +150,8 @@ describe('a receiver', { concurrency: true }, () => {
   })
 
   test('that is overloaded is given the time that it asks for, however it writes it', async () => {
-    // At one moment in the three forms of RFC 9110: "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 ...", asctime.
+    // The same moment in the three forms of RFC 9110: "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 ...",
+    // asctime.
     const at = new Date(Math.ceil(Date.now() / 1000) * 1000 + 600_000)
     const [day, date, month, year, time] = at.toUTCString().replace(',', '').split(' ') as [
       string,
@@ -168,11 +170,11 @@ describe('a receiver', { concurrency: true }, () => {
       ...dates.map((text): [Record<string, string>, number, number] => [{ 'retry-after': text }, 500, 740]),
       [{ 'retry-after': '600' }, 590, 740],
       [{ 'retry-after': '100000000' }, 86_000, 104_000],
-      // Nothing that can be read, or nothing at all: a minute.
+      // An unreadable or absent header means a minute.
       [{ 'retry-after': 'soon' }, 55, 75],
       [{ 'retry-after': '-5' }, 55, 75],
       [{}, 55, 75],
-      // It asks for less than the schedule, which holds.
+      // The receiver asks for less than the schedule, so the schedule holds.
       [{ 'retry-after': '0' }, 2, 7],
     ]
     for (const [headers, least, most] of forms) {

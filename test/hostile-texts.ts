@@ -1,6 +1,7 @@
 /**
- * Texts that a cell, the name of a column or an error may hold, and that some reader would obey: a browser, a reader of Markdown,
- * a chat, a mail server, a spreadsheet, a terminal, an agent. The test of each reader runs all of them.
+ * Hostile texts that a cell, the name of a column or an error may hold, and that some reader would obey: a browser, a
+ * reader of Markdown, a chat, a mail server, a spreadsheet, a terminal, an agent. The test of each reader tries all
+ * of them.
  */
 
 /** Characters that are invisible, are obeyed or reverse text, except line breaks and tabs. */
@@ -10,7 +11,7 @@ export const UNSEEN =
 /** Texts that a spreadsheet runs or reads as an instruction. */
 export const FORMULA = /^(?:[\s\p{C}]*[=+\-@＝＋－＠]|[\t\r\n\0]|\s*sep=)/iu
 
-/** The fields of CSV after RFC 4180. */
+/** Returns the fields of CSV by RFC 4180. */
 export function fieldsOf(csv: string): string[] {
   return [...csv.matchAll(/(?:^|,|\r\n)(?:"((?:[^"]|"")*)"|([^",\r\n]*))(?=,|\r\n|$)/g)].map(
     ([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain!,

@@ -1,3 +1,3 @@
-/** The tests of isolation.test.ts on PostgreSQL, whose statements are its own. */
+/** Runs the tests of isolation.test.ts on PostgreSQL, which has statements of its own. */
 process.env.ASSAY_TEST_STORE = 'postgres'
 await import('./isolation.test.ts')

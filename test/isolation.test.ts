@@ -1,6 +1,6 @@
 /**
- * Every operation of the route table is tried without a token, with each scope that is too narrow, and with another
- * workspace's admin token and this workspace's ids: nothing is seen, nothing is changed. An operation without a line in
+ * Tries every operation of the route table without a token, with each scope that is too narrow, and with another
+ * workspace's admin token and this workspace's ids. Nothing may be seen or changed. An operation without a line in
  * `CASES` fails the test, so that a new one cannot be forgotten.
  */
 import assert from 'node:assert/strict'
@@ -20,19 +20,22 @@ import {
 import { withClient } from '../packages/store/postgres/postgres-fixture.ts'
 import { missingPostgres, type Postgres, startPostgres } from './postgres.ts'
 
-/** isolation-postgres.test.ts runs this file on the other database, whose statements are written anew. */
+/** True if isolation-postgres.test.ts runs this file on the other database, which has statements of its own. */
 const onPostgres = process.env.ASSAY_TEST_STORE === 'postgres'
 const missing = onPostgres ? await missingPostgres() : null
 
-/** A mark that every text of the victim holds. */
+/** A mark that every text of the victim contains. */
 const MARK = 'only-for-the-victim'
 
 type Ids = Record<string, string>
 
 interface Case {
-  /** The answer to another workspace's admin. `own`: any answer that shows and changes nothing of the victim's. */
+  /**
+   * The status of the answer to another workspace's admin. `own`: any answer that shows and changes nothing of the
+   * victim's.
+   */
   stranger: number | 'own' | 'open'
-  /** Values of the path's parameters, where they are not the victim's ids of the same name. */
+  /** The values of the path's parameters that are not the victim's ids of the same name. */
   params?: Ids
   query?: Ids
   body?: Json
@@ -42,7 +45,7 @@ interface Case {
 const template = { type: 'template', template_id: 'hello' }
 const assignment = (of: Ids) => ({ payload: { type: 'assignment', assignment_id: of.assignment_id } })
 const SOURCE = `---\ntitle: ${MARK}\n---\n# ${MARK}\n`
-/** What a client of OAuth asks for; only a browser that is signed in may answer. */
+/** The request of an OAuth client. Only a signed-in browser may answer it. */
 const ASKED = {
   client_id: 'x',
   redirect_uri: 'http://127.0.0.1/back',
@@ -59,12 +62,12 @@ const operators = (over: Partial<Case> = {}): Case => ({ stranger: 403, ...over 
 const open: Case = { stranger: 'open' }
 
 /**
- * One line for each operation, by its name:
- * - `hidden()` where it names something by an id: the same 404 as for what does not exist;
- * - `own()` where it lists or makes something: of the caller's workspace only;
- * - `operators()` where only an admin of the default workspace may: 403;
- * - `open` where it takes no token and shows nothing of a workspace.
- * `of` holds what the victim has (`fill` below), by the names of the paths' parameters; add there what is new.
+ * Returns one case for each operation, by its name:
+ * - `hidden()` if it names something by an id: the same 404 as for an unknown id;
+ * - `own()` if it lists or makes something: in the caller's workspace only;
+ * - `operators()` if only an admin of the default workspace may call it: 403;
+ * - `open` if it takes no token and shows nothing of a workspace.
+ * `of` holds the victim's ids (`fill` below), by the names of the paths' parameters. Add new ones there.
  */
 const CASES = (of: Ids): Record<string, Case> => ({
   listTemplates: own(),
@@ -238,7 +241,10 @@ const CASES = (of: Ids): Record<string, Case> => ({
   consoleFile: open,
 })
 
-/** What each tool of agents is called with, of the victim's; the tool of a template by the template's id. */
+/**
+ * Returns the arguments of each tool of agents, with the victim's ids. The tool of a template has the template's id
+ * as its name.
+ */
 const TOOLS = (of: Ids): Record<string, Json> => ({
   assay_methods: {},
   assay_templates: {},
@@ -264,7 +270,7 @@ const TOOLS = (of: Ids): Record<string, Json> => ({
   secret: {},
 })
 
-/** Lists and searches that a limited token may ask, by whatever leads to the victim's. */
+/** Returns lists and searches that a limited token may call, with everything that leads to the victim's. */
 const SEARCHES = (of: Ids): string[] => [
   '/insights',
   `/insights?q=${MARK}`,
@@ -282,14 +288,17 @@ const SEARCHES = (of: Ids): string[] => [
 ]
 
 interface World extends TestServer {
-  /** Every row of every table that belongs to the victim, whatever tables there are, but what is written a moment later. */
+  /**
+   * Returns every row of every table that belongs to the victim, whatever tables exist, except rows that are written
+   * a moment later.
+   */
   rows(): Promise<string>
   of: Ids
   victim: Record<Scope, string>
   stranger: string
 }
 
-/** One of each thing that a workspace can have, each text of it marked. */
+/** Makes one of each object that a workspace can have, with the mark in each text. */
 async function fill({ ask, store, complete, token }: TestServer): Promise<Ids> {
   const admin = await token('victim', ['admin'])
   const post = async (url: string, body: Json): Promise<Json> => {
@@ -372,7 +381,7 @@ async function fill({ ask, store, complete, token }: TestServer): Promise<Ids> {
     metric_id: 'secret',
     reader_id: 'victim-reader',
     workspace_id: 'victim',
-    // No token gives access to it.
+    // No token gives access to this connection.
     name: 'their-connection',
     file: 'x',
     secret: 'x',
@@ -382,7 +391,7 @@ async function fill({ ask, store, complete, token }: TestServer): Promise<Ids> {
 let postgres: Postgres | undefined
 const databases: string[] = []
 
-/** An empty database of its own; undefined on SQLite. */
+/** Makes an empty database; undefined on SQLite. */
 async function openDatabase(): Promise<string | undefined> {
   if (!onPostgres) return undefined
   postgres ??= await startPostgres()
@@ -407,10 +416,13 @@ async function openWorld(t: Pick<TestContext, 'after'>, clock: Clock = systemClo
   return { ...harness, of, victim, rows, stranger: await harness.token('stranger', ['admin']) }
 }
 
-/** Written beside the requests and after them: keys of repeats, the audit trail, the processor time of runs. */
+/**
+ * Tables that are written beside the requests and after them: keys of repeats, the audit trail, the processor time of
+ * runs.
+ */
 const LATE = "('idempotency_keys', 'audit', 'processor_use')"
 
-/** Without the last use of tokens and sign-ins, which is written about once a minute. */
+/** Returns the row without the last use of tokens and sign-ins, which is written about once a minute. */
 const lasting = (row: string): string => row.replace(/"last_used_at":(?:"[^"]*"|null),?/, '')
 
 function rowsOfSqlite({ folder }: TestServer): string {
@@ -438,7 +450,7 @@ function rowsOfSqlite({ folder }: TestServer): string {
   }
 }
 
-/** The statement that reads them all. */
+/** The statement that reads all rows. */
 const READ_ALL = `
   SELECT string_agg(format('SELECT %L || row_to_json(one)::text AS row FROM %I AS one WHERE workspace_id = %L',
     table_name || ' ', table_name, 'victim'), ' UNION ALL ') AS sql, count(*)::int AS tables
@@ -457,7 +469,7 @@ function rowsOfPostgres(url: string): Promise<string> {
   })
 }
 
-/** Rows that were removed or added. */
+/** Returns the rows that were removed or added. */
 function difference(before: string, after: string): string[] {
   const [old, now] = [before.split('\n'), after.split('\n')]
   return [...old.filter((row) => !now.includes(row)), ...now.filter((row) => !old.includes(row))]
@@ -484,7 +496,7 @@ function ask(world: World, route: Route, given: Case, token: string | null): Pro
     token,
     ...(given.body === undefined ? {} : { body: given.body }),
     ...(given.type === undefined ? {} : { type: given.type }),
-    // Agents are answered only where they take both.
+    // The endpoint of agents answers only requests that accept both types.
     headers: { accept: 'application/json, text/event-stream, */*' },
   })
 }
@@ -500,13 +512,13 @@ async function passing<T>(clock: FakeClock, work: Promise<T>): Promise<T> {
   return done
 }
 
-/** The answer holds nothing of the victim's but what the request itself named. */
+/** Checks that the answer holds nothing of the victim's except what the request itself named. */
 function assertBlind(route: Route, given: Case, answer: Answer, of: Ids): void {
   const { name } = route.operation
   assert.doesNotMatch(answer.text, new RegExp(`${MARK}(?!")`), `${name} shows a text of another workspace`)
-  // The audit tells the stranger what it has named itself.
+  // The audit trail shows the stranger what the stranger's own requests named.
   if (answer.status >= 300 || name === 'listAudit') return
-  // An agent is told the id that it asked for.
+  // The answer to an agent names the id of its request.
   const asked = JSON.stringify(given)
   for (const [kind, id] of Object.entries(of))
     if (/^[0-9a-f]{8}-/.test(id) && !asked.includes(id))
@@ -515,7 +527,7 @@ function assertBlind(route: Route, given: Case, answer: Answer, of: Ids): void {
 
 suite(`isolation on ${onPostgres ? 'PostgreSQL' : 'SQLite'}`, { skip: missing ?? false }, () => {
   const names = [...new Set(ROUTES.map(({ operation }) => operation.name))]
-  /** Of the tests that change nothing in it. */
+  /** The world of the tests that change nothing in it. */
   let world: World
   const close: (() => unknown)[] = []
   before(async () => {
@@ -568,7 +580,7 @@ suite(`isolation on ${onPostgres ? 'PostgreSQL' : 'SQLite'}`, { skip: missing ??
     for (const route of scoped) {
       const { name } = route.operation
       const given = caseOf(route, world.of)
-      // Signing out takes the token that it is given.
+      // Signing out revokes the token of its request, so it gets one of its own.
       const token = name === 'logout' ? await world.token('stranger', ['admin']) : world.stranger
       const answer = await ask(world, route, given, token)
       if (typeof given.stranger === 'number')
@@ -590,7 +602,7 @@ suite(`isolation on ${onPostgres ? 'PostgreSQL' : 'SQLite'}`, { skip: missing ??
       return (await call('POST', '/v1alpha/tokens', victim.admin, body)).json().token as string
     }
     const [token, leaving] = [await limitedToken(), await limitedToken()]
-    // What the limited tokens themselves leave behind.
+    // These rows are the traces of the limited tokens themselves.
     const rows = async () => (await world.rows()).split('\n').filter((row) => !row.startsWith('tokens '))
     const before = await rows()
     const blind = (name: string, { status, text }: Answer, shown: readonly string[] = []): void => {
@@ -622,7 +634,7 @@ suite(`isolation on ${onPostgres ? 'PostgreSQL' : 'SQLite'}`, { skip: missing ??
       const own = ['listTemplates', 'listJobs', 'listInsights', 'whoAmI', 'logout', 'mcp'].includes(name)
       if (own) assert.ok(answer.status < 300, `${name}: ${answer.text}`)
       else assert.ok([403, 404].includes(answer.status), `${name}: ${answer.text}`)
-      // A refusal tells the id that it was asked for.
+      // A refusal names the id of its request.
       const told = name === 'mcp' || answer.status >= 300
       blind(name, answer, told ? Object.values({ ...of, ...given.params }) : [])
     }
@@ -654,7 +666,7 @@ suite(`isolation on ${onPostgres ? 'PostgreSQL' : 'SQLite'}`, { skip: missing ??
   test('the same requests reach what they name where the token is of the workspace', async (t) => {
     const clock = new FakeClock(Date.now())
     const own = await openWorld(t, clock)
-    // Objects that others refer to are deleted last.
+    // Objects to which others refer are deleted last.
     const rank = ({ method, path: at }: Route): number => (method === 'DELETE' ? 1000 - at.length : 0)
     for (const route of scoped.toSorted((a, b) => rank(a) - rank(b))) {
       const given = caseOf(route, own.of)
@@ -666,11 +678,11 @@ suite(`isolation on ${onPostgres ? 'PostgreSQL' : 'SQLite'}`, { skip: missing ??
   })
 })
 
-/** Tables that the API does not write, or whose operation this test does not run. */
+/** Operations whose tables the API does not write, or that this test does not run. */
 const UNREACHED = ['listChoices', 'getConnection', 'changeConnection', 'deleteConnection', 'testConnection']
-/** They wait for an attempt, which nobody makes here. */
+/** Operations that wait for an attempt, which nobody makes here. */
 const TRIALS = ['testWebhook', 'testSubscription']
-/** In CASES already, not yet in the route table. */
+/** Operations that are in CASES and not yet in the route table. */
 const LATER: string[] = [
   'listConnections',
   'createConnection',

@@ -1,10 +1,11 @@
 /**
- * Loaded into each test file before it (test/run.ts): ends a file that still runs after its limit, and says what keeps it
- * alive. The limit of node:test fails the test that hangs, but leaves its process running for as long as anything is open.
+ * Ends a test file that still runs after its limit, and prints what keeps it alive. Each test file loads this before
+ * itself (test/run.ts). The limit of node:test fails a test that hangs, but leaves its process running for as long as
+ * anything is open.
  */
 const { ASSAY_TEST_LIMIT_MS } = process.env
 
-/** Processes and threads that a test starts load this file as well, and have no limit. */
+/** Processes and threads that a test starts load this file too, and must have no limit. */
 delete process.env.ASSAY_TEST_LIMIT_MS
 
 if (ASSAY_TEST_LIMIT_MS !== undefined) {

@@ -1,4 +1,7 @@
-/** OpenLineage through the whole service: each run of a workspace arrives at a real receiver, and every event keeps the official schemas. */
+/**
+ * Tests OpenLineage through the whole service: each run of a workspace arrives at a real receiver, and every event
+ * fits the official schemas.
+ */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -15,7 +18,7 @@ const SPEC = path.join(import.meta.dirname, '../packages/service/webhooks/lineag
 const schemas = readdirSync(SPEC)
   .filter((name) => name.endsWith('.json'))
   .map((name) => JSON.parse(readFileSync(path.join(SPEC, name), 'utf8')) as { $id: string })
-// The schemas hold examples, which are no word of the standard.
+// The schemas have the word `examples`, which strict mode does not know.
 const ajv = new Ajv2020({ schemas, strict: false, allErrors: true })
 formats.default(ajv)
 
@@ -38,7 +41,7 @@ interface RunEvent {
   outputs: Dataset[]
 }
 
-/** Against the schema that it names, and each facet against its own. */
+/** Validates an event by the schema that it names, and each facet by its own. */
 function assertValid(event: RunEvent): void {
   const validate = ajv.getSchema(event.schemaURL)
   assert.ok(validate, event.schemaURL)
@@ -72,7 +75,7 @@ after(async () => {
 const client = createClient({ url: service.url, token: TOKEN })
 const someone = { user_id: 'catalog', presence_name: 'lineage' }
 
-/** The events of a run, until it has ended. Others may arrive between. */
+/** Resolves with the events of a run once it has ended. Others may arrive between them. */
 async function eventsOf(assignment_id: string): Promise<RunEvent[]> {
   const mine = (): RunEvent[] =>
     receiver.arrivals
@@ -154,7 +157,7 @@ test('a catalog that is down gets each event once it is back, under the same id 
   const { webhook_id } = (await client.webhooks.list()).items[0]!
   await client.webhooks.update(webhook_id, { retry_schedule: [0.2, 0.2, 0.2, 0.2, 0.2, 600] })
   const tries = new Map<string, number>()
-  // The first two tries of each event meet a catalog that is not there.
+  // The first two tries of each event find no catalog.
   receiver.answer((response, arrival, nth) => {
     const id = String(arrival.headers['webhook-id'])
     tries.set(id, (tries.get(id) ?? 0) + 1)

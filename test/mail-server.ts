@@ -16,16 +16,16 @@ export interface ReceivedMail {
 }
 
 export interface MailServerOptions {
-  /** STARTTLS unless given: from the first byte, or none at all. */
+  /** The security of the connection: TLS from the first byte, or none. The default is STARTTLS. */
   security?: 'tls' | 'none'
   user?: { name: string; password: string }
   /** Called for each recipient; a status refuses it. */
   refuse?(to: string): { status: number; text: string } | undefined
-  /** The same for the message, once it is there. */
+  /** Called for each message once it has arrived; a status refuses it. */
   refuseMessage?(): { status: number; text: string } | undefined
-  /** Acknowledges a message, at once unless given. */
+  /** Called to acknowledge a message. By default it is acknowledged at once. */
   acknowledge?(done: () => void): void
-  /** Never answers a connection's first command. */
+  /** True never answers the first command of a connection. */
   silent?: boolean
 }
 
@@ -33,7 +33,7 @@ export interface TestMailServer {
   server: MailServer
   ca: string[]
   taken: ReceivedMail[]
-  /** The next that is taken. */
+  /** Resolves with the next accepted mail. */
   next(): Promise<ReceivedMail>
   close(): Promise<void>
 }
@@ -49,7 +49,7 @@ export async function startMailServer(options: MailServerOptions = {}): Promise<
   const waiting: ((taken: ReceivedMail) => void)[] = []
   let read = 0
   let parsing = Promise.resolve()
-  /** In the order of their arrival. */
+  /** Keeps mails in the order of their arrival. */
   const keep = (one: Omit<ReceivedMail, 'mail'>): void => {
     parsing = parsing.then(async () => {
       const whole = { ...one, mail: await PostalMime.parse(one.raw) }

@@ -1,6 +1,6 @@
 /**
- * What a migration of PostgreSQL must obey, so that nodes of the version before go on beside it (CONTRIBUTING.md): it only
- * adds. SQLite has one process.
+ * Checks that a migration of PostgreSQL only adds, so that nodes of the version before can run beside it
+ * (CONTRIBUTING.md). SQLite has one process, so the rule does not apply to it.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -28,7 +28,7 @@ const STRICTER: [RegExp, string][] = [
   [/\bTRUNCATE\b|\bDROP TRIGGER\b|\bDISABLE TRIGGER\b/, 'takes away what the version before relies on'],
 ]
 
-/** Without comments and the bodies of functions. */
+/** Returns the statements without comments and bodies of functions. */
 const statementsOf = (sql: string): string[] =>
   sql
     .replaceAll(/--.*$/gm, '')
@@ -36,7 +36,7 @@ const statementsOf = (sql: string): string[] =>
     .split(';')
     .map((statement) => statement.replaceAll(/\s+/g, ' ').trim())
 
-/** Changes that break the version before, each as a sentence. */
+/** Returns the changes that break the version before, each as a sentence. */
 function breaks(sql: string): string[] {
   if (CONTRACT.test(sql)) return []
   const statements = statementsOf(sql)
@@ -90,7 +90,7 @@ test('the check sees what would stop the version before, and lets pass what woul
   for (const sql of allowed) assert.deepEqual(breaks(sql), [], sql)
 })
 
-/** They go with a job, a webhook, an insight or a collection; the audit trail outlives its workspace. */
+/** Rows that are deleted with a job, a webhook, an insight or a collection. The audit trail outlives its workspace. */
 const GO_WITH_OTHERS = [
   'audit',
   'collection_links',

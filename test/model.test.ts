@@ -1,4 +1,4 @@
-/** The model itself on histories that are broken, and the short form of proofs/model.ts on both databases. */
+/** Tests the model itself on broken histories, and runs the short form of proofs/model.ts on both databases. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { agreeWithModel } from '../proofs/model.ts'
@@ -8,7 +8,7 @@ import { missingPostgres } from './postgres.ts'
 const ok = (over: Partial<Answer> = {}): Answer => ({ status: 200, code: null, ...over })
 const refused = (status: number, code: string): Answer => ({ status, code })
 
-/** Returns null where an answer is not one that the model allows. */
+/** Returns the model after the steps. Null if it does not allow one of the answers. */
 function after(...steps: [Command, Answer][]): Model | null {
   return steps.reduce<Model | null>(
     (model, [command, answer]) => model && apply(model, command, answer),

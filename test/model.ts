@@ -1,6 +1,6 @@
 /**
  * The API as a pure model: which answers a request may get in a state, and the state after it. Answers of concurrent
- * requests are right if some serial order explains them all. In that order a request comes after every request that was
+ * requests are right if some serial order explains them all. In that order a request follows every request that was
  * answered before it was sent.
  */
 
@@ -11,7 +11,7 @@ type JobState = (typeof RANKS)[number] | 'canceled' | 'gone'
 
 interface WebhookState {
   enabled: boolean
-  /** Of canceled jobs while it was enabled, and those that were sent again. */
+  /** The number of deliveries: those of canceled jobs while the webhook was enabled, and those that were sent again. */
   deliveries: number
 }
 
@@ -31,15 +31,15 @@ export type Command =
   | { name: 'patch'; id: string; enabled: boolean }
   | { name: 'unhook' | 'deliveries' | 'redeliver'; id: string }
 
-/** The parts of an answer that the model checks. `code` is that of a problem, else null. */
+/** The parts of an answer that the model checks. `code` is the code of a problem, else null. */
 export interface Answer {
   status: number
   code: string | null
-  /** Of what was made. */
+  /** The id of the created object. */
   id?: string
   job_status?: string
   error?: string | null
-  /** Of a list: the id of each item and its state. */
+  /** The items of a list: the id of each and its state. */
   items?: { id: string; state: string }[]
 }
 
@@ -51,7 +51,7 @@ function withWebhook(model: Model, id: string, state: WebhookState | 'gone'): Mo
   return { ...model, webhooks: { ...model.webhooks, [id]: state } }
 }
 
-/** Each enabled webhook is told of a canceled job in the transaction that cancels it. */
+/** Returns the model after a cancel. Each enabled webhook gets the event in the transaction of the cancel. */
 function canceled(model: Model, id: string): Model {
   const told = Object.entries(model.webhooks).map(([webhook, state]) => [
     webhook,
@@ -63,7 +63,10 @@ function canceled(model: Model, id: string): Model {
 const isOk = ({ status }: Answer): boolean => status >= 200 && status < 300
 const rank = (state: string): number => RANKS.indexOf(state as (typeof RANKS)[number])
 
-/** The job in an answer: its state is not behind the known one, and it is canceled only where a request did that. */
+/**
+ * Returns the model after an answer that shows a job. Its state is not behind the known one, and it is canceled only
+ * if a request did that.
+ */
 function seen(model: Model, id: string, state: string): Model | null {
   const known = model.jobs[id]
   if (known === undefined || known === 'gone') return null
@@ -73,7 +76,7 @@ function seen(model: Model, id: string, state: string): Model | null {
   return rank(state) >= rank(known) ? withJob(model, id, state as JobState) : null
 }
 
-/** A running job may have come to its end at any time. */
+/** Returns the model after a job has completed. A running job may complete at any time. */
 function completed(model: Model, id: string): Model | null {
   const known = model.jobs[id]
   return known !== undefined && rank(known) > 0 ? withJob(model, id, 'completed') : null
@@ -81,7 +84,7 @@ function completed(model: Model, id: string): Model | null {
 
 function created(model: Model, { note, key }: { note: string; key?: string }, answer: Answer): Model | null {
   const first = key === undefined ? undefined : model.keys[key]
-  // The first request with the key is still running: this one had no effect.
+  // The first request with the key is still running, so this one had no effect.
   if (answer.code === 'idempotency_in_progress') return key === undefined ? null : model
   if (first && first.note !== note) return answer.code === 'idempotency_mismatch' ? model : null
   if (!isOk(answer) || answer.id === undefined) return null
@@ -139,7 +142,7 @@ function onWebhook(model: Model, command: WebhookCommand, answer: Answer): Model
   }
 }
 
-/** The state after the request, or null where it could not be answered like that. */
+/** Returns the state after the request. Null if it could not be answered like that. */
 export function apply(model: Model, command: Command, answer: Answer): Model | null {
   switch (command.name) {
     case 'create':
@@ -171,7 +174,7 @@ export interface Call {
   answered: number
 }
 
-/** Whether some serial order explains all answers. The search forgets no state twice. */
+/** Tells whether some serial order explains all answers. The search visits no state twice. */
 export function explains(model: Model, calls: Call[]): boolean {
   const failed = new Set<string>()
   const search = (state: Model, rest: Call[]): boolean => {

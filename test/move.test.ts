@@ -1,4 +1,4 @@
-/** `assay move`: a home whose service was killed goes on with all its data on PostgreSQL. */
+/** Tests `assay move`: a home whose service was killed continues with all its data on PostgreSQL. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -26,7 +26,8 @@ import {
 const DATABASE = `moved_${process.pid}`
 const TOKEN = 'assay-move-test-token'
 const missing = await missingPostgres()
-// Seconds of processor time. On a busy machine that is more than the minute that a job has by default.
+// A template that takes seconds of processor time. On a busy machine it may take longer than the minute that a job
+// has by default.
 const SLOW = `---
 limits: { timeout: 15m }
 ---
@@ -103,7 +104,7 @@ suite('assay move', { skip: missing ?? false }, () => {
       tokens: (await all((cursor) => client.tokens.list(page(cursor))))
         .filter(({ name }) => !name.startsWith('command line'))
         .map((token) => ({ ...token, last_used_at: null })),
-      // A service also spends processor time on itself, after it was asked.
+      // The service also spends processor time on itself after the question.
       workspaces: (await all((cursor) => client.workspaces.list(page(cursor)))).map((workspace) => ({
         ...workspace,
         processor_seconds: 0,
@@ -178,7 +179,7 @@ suite('assay move', { skip: missing ?? false }, () => {
     client = createClient({ url: service.url, token: TOKEN })
     const ended = await client.jobs.wait(unfinished)
     assert.deepEqual([ended.job_status, ended.error], ['completed', null])
-    // On PostgreSQL an event is read once nothing older is under way.
+    // On PostgreSQL an event can be read once nothing older is under way.
     await eventually(async () => {
       const [last] = (await client.events.list({ type: 'job.completed', limit: 1 })).items
       return last?.type === 'job.completed' && last.data.assignment_id === unfinished
@@ -205,7 +206,7 @@ suite('assay move', { skip: missing ?? false }, () => {
       }).config
     const make = (from: ReturnType<typeof config>, now: Date) =>
       makeBackup({ config: from, location, now, withKey: false, recipient: null })
-    // Its node writes leases meanwhile: it must not, for two backups to be compared.
+    // The node writes leases meanwhile. It must stop, so that two backups can be compared.
     service.signal('SIGTERM')
     await service.exited
     const { name, manifest } = await make(config('a', url), new Date(1))

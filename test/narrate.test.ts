@@ -1,4 +1,4 @@
-/** `{% narrate %}` through the whole service, with an endpoint that answers as a language model's does. */
+/** Tests `{% narrate %}` through the whole service, with an endpoint that answers like a language model. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -50,9 +50,9 @@ interface Asked {
   body: { model: string; temperature: number; messages: { role: string; content: string }[] }
 }
 const asked: Asked[] = []
-/** Questions that wait for their answer, now and at most. */
+/** The number of questions that wait for their answer: now, and the most at once. */
 const underWay = { now: 0, most: 0 }
-/** Given before `answer`. */
+/** Answers that are given before `answer`. */
 const queued: string[] = []
 let answer: { status: number; text: string } | 'none' = { status: 200, text: '' }
 const endpoint = createServer((request, response) => {
@@ -209,7 +209,7 @@ test('a model that never answers costs the job no more time than it has', async 
   await eventually(() => /the language model gave no answer/.test(service.log()), 'the log says so')
 })
 
-/** `assay draft` in a folder of its own, beside the endpoint, which is of this process. */
+/** Runs `assay draft` in a folder of its own, beside the endpoint, which runs in this process. */
 function assayDraft(cwd: string): Promise<{ code: number; stdout: string; stderr: string }> {
   const env = cleanEnvironment({ ASSAY_HOME: cwd, ...modelSettings() })
   return new Promise((resolve) => {

@@ -1,4 +1,4 @@
-/** Several processes on one PostgreSQL, each with one role: what one begins another goes on with. */
+/** Tests several processes on one PostgreSQL, each with one role. What one begins another continues. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { after, before, suite, test } from 'node:test'
@@ -119,9 +119,9 @@ suite('nodes on one PostgreSQL', { skip: missing ?? false }, () => {
     await eventually(async () => (await statusOf(long)) === 'executing', 'it runs')
     const begun = performance.now()
     assert.equal((await client.jobs.cancel(long)).job_status, 'canceled')
-    // The worker runs one job at a time: the next one waits.
+    // The worker runs one job at a time, and the next one waits.
     assert.equal((await client.jobs.wait(await run('nile-flow'))).job_status, 'completed')
-    // Lease renewals also return jobs to stop, but are 200 s apart: so the hint has arrived.
+    // A renewal of the lease would also stop the job, but renewals are 200 s apart. So the hint has arrived.
     assert.ok(performance.now() - begun < 180_000, `${performance.now() - begun} ms`)
   })
 

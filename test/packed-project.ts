@@ -1,4 +1,4 @@
-/** Another project with our packages installed, packed as by "npm run pack". */
+/** Makes another project with our packages installed, packed as by "npm run pack". */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -12,7 +12,7 @@ function link(name: string, modules: string): void {
   symlinkSync(path.join(root, 'node_modules', name), path.join(modules, name), 'junction')
 }
 
-/** Packs the packages and unpacks them into `folder`, with the dependencies that they name and nothing else. */
+/** Packs the packages and unpacks them into `folder`, with the dependencies that they name and no others. */
 export function installPacked(names: string[], folder: string): void {
   const modules = path.join(folder, 'node_modules')
   const others = new Set(['@types/node'])
@@ -33,8 +33,8 @@ export function installPacked(names: string[], folder: string): void {
 }
 
 /**
- * Compiles TypeScript files of the project under the strictest options; returns the compiler's output. By the rules of Node 16, a file of
- * CommonJS gets no types of a module for `import` alone.
+ * Compiles TypeScript files of the project under the strictest options. Returns the compiler's output. By the rules
+ * of Node 16, a CommonJS file gets no types of a module that only serves `import`.
  */
 export function compileStrictly(folder: string, files: string[]): string {
   const compilerOptions = { strict: true, target: 'es2023', module: 'node16', types: ['node'] }

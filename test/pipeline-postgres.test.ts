@@ -1,4 +1,4 @@
-/** The tests of pipeline.test.ts on PostgreSQL: the same service, the same answers. */
+/** Runs the tests of pipeline.test.ts on PostgreSQL: the same service, the same answers. */
 import { test } from 'node:test'
 import { missingPostgres } from './postgres.ts'
 

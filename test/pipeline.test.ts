@@ -1,4 +1,4 @@
-/** From the POST of a job to the verified webhook, through the public client against the whole service. */
+/** Tests the way of a job from its POST to the verified webhook, through the public client against the whole service. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Client, ClientError, createClient, verify } from '@assay/client'
@@ -21,7 +21,7 @@ async function newReceiver(): Promise<Receiver> {
   return receiver
 }
 
-/** pipeline-postgres.test.ts runs all of it again on PostgreSQL. */
+/** The server on which pipeline-postgres.test.ts runs all of this again; else null. */
 const postgres: Postgres | null = process.env.ASSAY_TEST_STORE === 'postgres' ? await startPostgres() : null
 
 async function storeSettings(): Promise<Record<string, string>> {
@@ -103,7 +103,8 @@ test('a job goes from POST to a webhook that is verified and an insight that can
   assert.deepEqual([insight.assignment_id, insight.template_id], [assignment_id, 'nile-flow'])
 
   const delivered = async () => (await client.webhooks.deliveries(webhook.webhook_id)).items
-  // It has arrived before its attempt is recorded, and on PostgreSQL an event is read once nothing older is under way.
+  // The request arrives before its attempt is recorded. On PostgreSQL an event can be read once nothing older is
+  // under way.
   await eventually(async () => (await delivered())[0]?.status === 'delivered', 'the attempt is recorded')
   assert.deepEqual(
     (await delivered()).map(({ status, event_type, attempt_count }) => [status, event_type, attempt_count]),

@@ -1,4 +1,7 @@
-/** `assay plan --from`: the level, the spread and the traffic of a table and of a metric, as an author meets the command. */
+/**
+ * Tests `assay plan --from`: the level, the spread and the traffic of a table and of a metric, as an author uses the
+ * command.
+ */
 import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -17,7 +20,7 @@ const USERS = Array.from({ length: 2000 }, (_, user) => ({
   amount: user % 10,
 }))
 
-/** 100 new users on each of 20 days, of one to three rows; half of them bought. */
+/** Writes 100 new users on each of 20 days, with one to three rows each. Half of them bought. */
 before(() => {
   const lines = USERS.flatMap(({ user, day, rows, bought, amount }) =>
     Array.from(
@@ -67,7 +70,8 @@ test('a share of the table gives the units that R gives, and the days at the tra
     '0.9',
   )
   assert.equal(status, 0, err)
-  // R, ?power.prop.test: power.prop.test(p1 = .50, p2 = .75, power = .90) gives n = 76.7 in each group.
+  // The example of R's ?power.prop.test: power.prop.test(p1 = .50, p2 = .75, power = .90) gives n = 76.7 in each
+  // group.
   assert.equal(
     out,
     'visits.csv: bought is 50 % over 2,000 units (user), 100 a day in 20 days.\n' +
@@ -78,13 +82,13 @@ test('a share of the table gives the units that R gives, and the days at the tra
 
 test('a plan to exclude a loss takes the spread of the share as it is', async () => {
   const { out } = await plan(...VISITS, '--value', 'bought', '--margin', '10%')
-  // 2 (1.959964 + 0.841621)^2 0.25 / 0.1^2 = 392.4 in each group.
+  // The formula gives 2 (1.959964 + 0.841621)^2 0.25 / 0.1^2 = 392.4 in each group.
   assert.match(out, /^393 units in each of 2 groups/m)
 })
 
 test('rows of one unit are one observation, and a lift is a share of the mean', async () => {
   const mean = await plan(...VISITS, '--value', 'amount', '--lift', '10%')
-  // 2 (1.959964 + 0.841621)^2 8.254127 / 0.45^2 = 639.8 in each group.
+  // The formula gives 2 (1.959964 + 0.841621)^2 8.254127 / 0.45^2 = 639.8 in each group.
   assert.match(
     mean.out,
     /amount is 4\.5 with a standard deviation of 2\.873 over 2,000 units \(user\)\.\n640 units/,
@@ -123,7 +127,8 @@ test('a covariate and a cap take their part of the spread, and shares divide the
     '75%,25%',
   )
   assert.equal(status, 0, err)
-  // The covariate is the amount and 1, 0 or -1, so that the standard deviation of 2.87 falls below 0.82, that of the rest.
+  // The covariate is the amount plus 1, 0 or -1. So the standard deviation falls from 2.87 to less than 0.82, that of
+  // the rest.
   const [, sd, control, arm] =
     /amount is 4\.5 with a standard deviation of (\S+) after before has taken its part .*\n(\d+) units in the control and (\d+) in the arm, /u.exec(
       out,

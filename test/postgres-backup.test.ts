@@ -1,4 +1,4 @@
-/** The commands of docs/deploying.md that copy and restore a PostgreSQL, run as they stand there. */
+/** Runs the commands of docs/deploying.md that copy and restore a PostgreSQL database, as they are. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import path from 'node:path'
@@ -14,7 +14,7 @@ const KEY = 'ab'.repeat(32)
 const TOKEN = 'assay-backup-test-token'
 const [from, to] = [`backup_from_${process.pid}`, `backup_to_${process.pid}`]
 const missing = await missingPostgres()
-/** Its major version; 0: there is none. */
+/** The major version of the programs; 0 if there are none. */
 const tool = Number(
   /(\d+)/.exec(spawnSync('pg_dump', ['--version'], { encoding: 'utf8' }).stdout ?? '')?.[1] ?? 0,
 )

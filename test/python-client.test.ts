@@ -1,4 +1,4 @@
-/** The Python client's own tests, beside a running service; skipped with a notice without Python. */
+/** Runs the Python client's own tests beside a running service. They are skipped with a notice without Python. */
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import path from 'node:path'

@@ -16,10 +16,10 @@ export interface Arrival {
   method: string
   path: string
   headers: IncomingHttpHeaders
-  /** Name, value, name, value, as sent. */
+  /** The headers as they were sent: name, value, name, value. */
   rawHeaders: string[]
   body: Buffer
-  /** Milliseconds since 1970. */
+  /** The time of arrival in milliseconds since 1970. */
   at: number
   /** The number of its connection, from 1. */
   connection: number
@@ -29,12 +29,12 @@ export interface Arrival {
 export type Mode = (response: ServerResponse, arrival: Arrival, nth: number) => void
 
 export interface Receiver {
-  /** "http://127.0.0.1:PORT" */
+  /** The address, such as "http://127.0.0.1:PORT". */
   url: string
   port: number
-  /** All that arrived, in order. */
+  /** All requests that arrived, in order. */
   arrivals: Arrival[]
-  /** Connections made so far, and those open now. */
+  /** Returns the number of connections made so far, and of those open now. */
   connections(): number
   open(): number
   /** Resolves with the next arrival that no earlier call returned. */
@@ -48,7 +48,7 @@ export interface Receiver {
 export interface ReceiverOptions {
   mode?: Mode
   tls?: { key: string; cert: string }
-  /** Milliseconds that an idle connection is kept; Node's own unless given. */
+  /** The milliseconds for which an idle connection is kept; by default Node's own. */
   keepAlive?: number
 }
 
@@ -62,12 +62,12 @@ export const modes = {
   status: (status: number, headers: Record<string, string> = {}, body = ''): Mode => {
     return (response) => response.writeHead(status, headers).end(body)
   },
-  /** The first `count` get the status, the rest 200. */
+  /** Answers the first `count` requests with the status, the rest with 200. */
   fail: (count: number, status = 500): Mode => {
     return (response, _arrival, nth) => response.writeHead(nth <= count ? status : 200).end()
   },
   hang: (): Mode => () => undefined,
-  /** Headers at once, then a byte now and then, for ever. */
+  /** Sends headers at once, then a byte now and then, for ever. */
   drip: (everyMs: number): Mode => {
     return (response) => {
       response.writeHead(200)
@@ -94,11 +94,11 @@ export const modes = {
       write()
     }
   },
-  /** TCP RST without an answer. */
+  /** Sends a TCP RST without an answer. */
   reset: (): Mode => (response) => response.socket?.resetAndDestroy(),
-  /** FIN without an answer. */
+  /** Sends a FIN without an answer. */
   closeWithoutAnswer: (): Mode => (response) => response.socket?.destroy(),
-  /** Less of the body than was announced. */
+  /** Sends less of the body than was announced. */
   closeEarly: (): Mode => (response) => {
     response.writeHead(200, { 'content-length': '1000' })
     response.write('only this')
@@ -107,12 +107,12 @@ export const modes = {
   redirect: (location: string, status = 302): Mode => modes.status(status, { location }),
   brokenGzip: (): Mode =>
     modes.ok('\u001f\u008b\b\0this is no gzip', { 'content-encoding': 'gzip', 'content-type': 'text/plain' }),
-  /** What is no HTTP at all, or too much of it. */
+  /** Sends bytes that are not HTTP, or too many of them. */
   raw:
     (text: string): Mode =>
     (response) =>
       response.socket?.end(text),
-  /** 200 where the signature fits, 401 otherwise. */
+  /** Answers 200 if the signature fits, else 401. */
   verified: (key: { secret: string } | { publicKey: string }): Mode => {
     return (response, arrival) => {
       try {
@@ -125,7 +125,7 @@ export const modes = {
   },
 }
 
-/** A certificate that nobody has signed, for the names and addresses given. */
+/** Makes a self-signed certificate for the given names and addresses. */
 export function selfSigned(names: string[] = ['DNS:localhost', 'IP:127.0.0.1']): {
   key: string
   cert: string

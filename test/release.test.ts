@@ -1,4 +1,7 @@
-/** What "npm run release" writes, but for what it loads from npm and Debian: the program, the image's layout, versions and statements. */
+/**
+ * Tests the parts of "npm run release" that load nothing from npm and Debian: the program, the image's layout,
+ * versions and statements.
+ */
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -31,7 +34,7 @@ test('the compiled program runs below node_modules, names no source of ours, and
       cwd: folder,
       encoding: 'utf8',
       timeout: 120_000,
-      // Walls show no module beyond the link.
+      // Walls would hide the modules beyond the link, so they are off.
       env: cleanEnvironment({ ASSAY_HOME: path.join(folder, 'home'), ASSAY_JAIL: 'off' }),
     })
   const { version } = jsonOf(root, 'package.json') as { version: string }
@@ -62,7 +65,7 @@ test('the compiled program runs below node_modules, names no source of ours, and
   assert.ok(!Object.keys(packages).some((name) => name.includes('@assay/')))
 })
 
-/** An image of small folders, made as that of a release is. */
+/** Makes an image of small folders as a release makes one. */
 async function smallImage(name: string): Promise<{ layout: string; image: Descriptor }> {
   const stage = path.join(folder, name)
   const of = (one: string, file: string): string => {
@@ -118,7 +121,7 @@ test('the image is what the specification asks, by every digest, and the same fo
   )
   assert.match(listed[1]!, /0\/0 .*usr\/local\/bin\/node/)
   assert.match(listed[2]!, /0\/0 .*app\/bin\/assay\.js/)
-  // Of the state only its own folders are of the user who runs the program.
+  // In the layer of the state only its own folders belong to the user who runs the program.
   assert.deepEqual(
     [...listed[3]!.matchAll(/1000\/1000 .* (\S+)$/gm)].map(([, name]) => name),
     ['var/lib/assay/', 'files/', 'data/'],

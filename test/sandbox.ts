@@ -1,4 +1,4 @@
-/** docs/sandbox.md: every known way out of an SQL block, and the engine's answer to it. */
+/** Makes docs/sandbox.md: every known way out of an SQL block, and the engine's answer to it. */
 import { type Engine, openEngine, readTable, seal } from '../packages/engine/duckdb/duckdb.ts'
 import { ESCAPES } from '../packages/engine/fence/sql-escapes-fixture.ts'
 import { ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS } from '../packages/engine/fence/sql-functions.ts'
@@ -70,7 +70,7 @@ async function listOf(engine: Engine, sql: string): Promise<string[]> {
 
 const named = (names: Iterable<string>): string => [...names].map((name) => `\`${cell(name)}\``).join(', ')
 
-/** The engine's functions and settings beside our lists. */
+/** Compares the engine's functions and settings with our lists. */
 async function inventory(engine: Engine): Promise<string[]> {
   const functions = (types: string) =>
     listOf(

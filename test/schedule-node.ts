@@ -1,6 +1,6 @@
 /**
- * A node of the proof of schedules: the real store and the real scheduler in a process that can be killed. The parent sets
- * the clock. After each step of it the node works until nothing more is due, and reports that.
+ * A node of the proof of schedules: the real store and the real scheduler in a process that can be killed. The parent
+ * sets the clock. After each step of it the node works until nothing more is due, and reports that.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Clock, systemClock } from '@assay/model/clock'
@@ -19,7 +19,7 @@ const {
 
 let now = Number(begin)
 let turned = Promise.withResolvers<void>()
-/** A sleeper wakes when the clock moves on, or after a short wait, so that no loop spins. */
+/** A clock whose sleepers wake when it moves, or after a short wait, so that no loop spins. */
 const clock: Clock = {
   now: () => now,
   monotonic: systemClock.monotonic,
@@ -29,9 +29,9 @@ const clock: Clock = {
 }
 const store = await openStore({ url, home, clock, publicUrl: null })
 
-/** Claimed and not yet settled. */
+/** The number of claims that are not settled yet. */
 const claims = { underWay: 0 }
-/** Schedulers whose last claim began after the step and found nothing. */
+/** The schedulers whose last claim began after the step and found nothing. */
 let idle = new Set<object>()
 
 function watched(): SchedulerOptions['store'] {
@@ -69,7 +69,7 @@ async function settle(at: number): Promise<void> {
   while (claims.underWay > 0 || idle.size < Number(schedulers)) await delay(2)
 }
 
-/** The templates are short: they are read here. */
+/** The templates are short, so they are read without a pool. */
 const noPool = (): Promise<never> => Promise.reject(new Error('There is no pool.'))
 const templates = createTemplateReader({ read: noPool, convert: noPool })
 for (let count = 0; count < Number(schedulers); count += 1) {

@@ -13,7 +13,7 @@ import { missingPostgres } from './postgres.ts'
 const missing = await missingPostgres()
 const seed = Number(process.env.ASSAY_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31))
 
-/** Days in which the clocks change in Berlin, and a Monday. */
+/** Proves the schedules over days in which the clocks change in Berlin, and over a Monday. */
 async function prove(world: World, log: ScheduleOptions['log']): Promise<void> {
   try {
     const options = { from: '2026-03-28T18:00:00Z', days: 1, kills: 0.3, seed, log }

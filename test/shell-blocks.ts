@@ -1,6 +1,6 @@
 /**
- * The commands of a guide, as its reader would paste them: every ```sh block in order, but those under a comment
- * "<!-- not run: REASON -->". One bash runs them all, and stops at the first that fails.
+ * Runs the commands of a guide as its reader would paste them: every ```sh block in order, except those under a
+ * comment "<!-- not run: REASON -->". One bash runs them all, and stops at the first that fails.
  */
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -24,14 +24,17 @@ export function shellBlocks(file: string): ShellBlock[] {
 export interface ShellResult {
   code: number
   output: string
-  /** What each block printed, in order. */
+  /** The output of each block, in order. */
   outputs: string[]
 }
 
-/** Only guards against a command that never ends. */
+/** The limit in milliseconds, which only guards against a command that never ends. */
 const LIMIT_MS = 420_000
 
-/** Runs scripts one after the other in one shell; `pipefail` and `errexit` are on. Resolves when it has ended, and all that it started. */
+/**
+ * Runs scripts one after the other in one shell with `pipefail` and `errexit`. Resolves when the shell has ended, and
+ * all that it started.
+ */
 export function runShell(
   scripts: string[],
   options: { cwd: string; env: NodeJS.ProcessEnv },
@@ -55,13 +58,13 @@ export function runShell(
     shell.on('exit', () => {
       clearTimeout(late)
       try {
-        // What the commands left in the background ends with them.
+        // The processes that the commands left in the background end here.
         process.kill(-shell.pid!, 'SIGTERM')
       } catch {
         // No process was left.
       }
     })
-    // All output has been read once no process holds the other end.
+    // All output has been read once no process holds the other end of the pipe.
     shell.on('close', (code) => {
       const outputs = output.split(mark).map((part) => part.trim())
       eventually(() => membersOf(shell.pid!).length === 0, 'what they left in the background ends').then(

@@ -1,7 +1,7 @@
 /**
- * Commands of `assay` in a shell, each run by its function in one process that stays (test/commands.ts). A function of the
- * shell stands before `node`: it sends the folder, the words, the environment and what is piped in, and prints and returns
- * what the command printed and its exit code. What is not in KEPT runs as a process of its own.
+ * Runs commands of `assay` in a shell, each by its function in one process that stays (test/commands.ts). A function
+ * of the shell replaces `node`: it sends the folder, the words, the environment and the piped input, and prints and
+ * returns the output of the command and its exit code. A command that is not in KEPT runs as a process of its own.
  */
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
@@ -15,7 +15,7 @@ import { openCommands } from './commands.ts'
 const KEPT =
   'run check test draft brief plan new verify metrics templates files jobs links schedules webhooks subscriptions ' +
   'events token user workspace'
-/** It waits for deliveries, in the background of the shell. */
+/** This command waits for deliveries, in the background of the shell. */
 const NOT_KEPT = 'webhooks listen'
 
 interface Sent {
@@ -25,7 +25,7 @@ interface Sent {
   input: string
 }
 
-/** "CWD\0COUNT\0ARGUMENT\0...NAME=VALUE\0...\0INPUT" */
+/** Parses "CWD\0COUNT\0ARGUMENT\0...NAME=VALUE\0...\0INPUT". */
 function readSent(body: string): Sent {
   const [cwd = '', count = '0', ...rest] = body.split('\0')
   const args = rest.slice(0, Number(count))
@@ -36,12 +36,12 @@ function readSent(body: string): Sent {
 }
 
 export interface ShellCommands {
-  /** What a bash runs first. */
+  /** The text that a bash runs first. */
   functions: string
   close(): void
 }
 
-/** `folder`: keeps what commands print. */
+/** Opens the process. `folder`: keeps the output of commands. */
 export async function openShellCommands(folder: string): Promise<ShellCommands> {
   const commands = openCommands({ cwd: folder, env: {}, keepPool: true })
   let count = 0

@@ -1,6 +1,6 @@
 /**
  * Internal addresses in every form that other guards are tested with (stripe/smokescreen, svix, convoy,
- * doyensec/safeurl, request-filtering-agent, ssrf-req-filter), and those that none of them is tested with.
+ * doyensec/safeurl, request-filtering-agent, ssrf-req-filter), and in forms that none of them is tested with.
  */
 
 const words = (text: string): string[] => text.split(/\s+/).filter((word) => word !== '')
@@ -9,14 +9,14 @@ export const FORBIDDEN_ADDRESSES = {
   loopback: words('0.0.0.0 0.1.2.3 127.0.0.1 127.0.0.254 127.127.127.127 127.255.255.255 :: ::1'),
   private: words(`10.0.0.0 10.255.255.255 172.16.0.0 172.31.255.255 192.168.0.0 192.168.255.255
     100.64.0.0 100.64.0.1 100.127.255.254 100.127.255.255 fc00::1 fdff::1 fec0::1`),
-  // The Azure one is a public address.
+  // Azure's address is a public one.
   metadata:
     words(`169.254.169.254 169.254.170.2 168.63.129.16 100.100.100.200 192.0.0.192 fd00:ec2::254 fd20:ce::254
     169.254.0.1 fe80::1 febf:ffff::`),
   reserved:
     words(`192.0.0.1 192.0.2.1 192.88.99.3 198.18.0.0 198.19.255.255 198.51.100.7 203.0.113.9 224.0.0.1
     239.255.255.255 240.0.0.1 255.255.255.255 ff02::2 3fff::1 5f00::1 100::1 2001:db8::1 2001:2::1`),
-  // ipaddr.js calls these unicast.
+  // ipaddr.js calls these addresses unicast.
   'outside 2000::/3': words('::2 1000::1 4000::1 100:0:0:1::1 6000::1 e000::1 64:ff9c::1'),
   mapped: words('::ffff:127.0.0.1 ::ffff:7f00:1 0:0:0:0:0:ffff:127.0.0.1 ::ffff:10.0.0.1 ::ffff:a9fe:a9fe'),
   'compatible and translated': words('::127.0.0.1 ::7f00:1 ::ffff:0:127.0.0.1 ::ffff:0:7f00:1'),
@@ -33,7 +33,7 @@ export const ALLOWED_ADDRESSES =
   11.0.0.0 9.255.255.255 126.255.255.255 128.0.0.1 223.255.255.255 169.253.1.1 2606:4700:4700::1111
   2a00:1450:4001:80b::200e 2001:4860:4860::8888 ::ffff:8.8.8.8 ::ffff:808:808`)
 
-/** Hosts that a URL parser turns into an address of the inside (measured on Node 24), and tricks of its authority. */
+/** Hosts that a URL parser turns into an internal address (measured on Node 24), and tricks of the authority of a URL. */
 const FORBIDDEN_HOSTS = {
   'numbers of every base':
     words(`2130706433 0x7f000001 0x7f.1 0177.0.0.1 0177.0x0.0x0.0x1 0x7f.0x0.0x0.0x01 017700000001

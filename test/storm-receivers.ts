@@ -1,7 +1,8 @@
 /**
- * The receivers of proofs/storm.ts in a process of their own: all behind one port, each at /N. A tenth hangs and a tenth
- * answers 500 until they are told to answer well. Arrivals are verified and handed over on request; arrivals at /lean/N are
- * only counted. They run apart from the sender, because a busy event loop accepts one connection in each pass.
+ * The receivers of proofs/storm.ts in a process of their own: all behind one port, each at /N. A tenth hangs and a
+ * tenth answers 500 until they are told to answer well. Arrivals are verified and returned on request; arrivals at
+ * /lean/N are only counted. They run apart from the sender, because a busy event loop accepts one connection in each
+ * pass.
  */
 import { fork } from 'node:child_process'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
@@ -17,24 +18,24 @@ export function kindOf(nth: number): Kind {
 
 export interface StormArrival {
   nth: number
-  /** `webhook-id`. */
+  /** The `webhook-id`. */
   id: string
   assignment_id: string
   presence_name: string
   /** Milliseconds since 1970, with fractions. */
   at: number
-  /** Why the signature is not valid; null if it is. */
+  /** The reason why the signature is not valid; null if it is. */
   fault: string | null
 }
 
 export interface StormReceivers {
   port: number
-  /** The keys, in the order of the receivers. */
+  /** Sets the keys, in the order of the receivers. */
   know(secrets: string[]): void
   recover(): void
-  /** What arrived since it was asked the last time. */
+  /** Resolves with the arrivals since the last call. */
   take(): Promise<StormArrival[]>
-  /** How many came to /lean/N so far. */
+  /** Resolves with the number of arrivals at /lean/N so far. */
   counted(): Promise<number>
   close(): Promise<void>
 }

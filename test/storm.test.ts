@@ -14,7 +14,8 @@ test('in a storm of bad receivers, cuts and kills every event arrives under one 
   })
   assert.deepEqual(report.violations, [])
   assert.ok(report.arrivals >= report.events)
-  // The bound of 1.5 is that of the long form (npm run proof -- storm): here it is enough that no delivery waits for a receiver that hangs.
+  // The long form (npm run proof -- storm) has the bound of 1.5. Here it is enough that no delivery waits for a
+  // receiver that hangs.
   const { storm: bad, calm } = report
   assert.ok(bad.p99_ms < calm.p99_ms + deadline, `p99 ${bad.p99_ms} ms beside ${calm.p99_ms} ms`)
 })

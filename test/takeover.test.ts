@@ -1,5 +1,5 @@
 /**
- * Nodes on one PostgreSQL die, are cut off, are told to stop and are replaced. The tests check which node goes on with their
+ * Tests nodes on one PostgreSQL that die, are cut off, are told to stop and are replaced: which node continues their
  * work, and when. The lease is the shortest that may be set; ASSAY_TEST_LEASE=30 uses the default, in seconds.
  */
 import assert from 'node:assert/strict'
@@ -16,15 +16,18 @@ import { descendants, eventually, temporaryFolder } from './service.ts'
 
 const TOKEN = 'assay-takeover-test-token'
 const LEASE_MS = Number(process.env.ASSAY_TEST_LEASE ?? 3) * 1000
-/** The longest time from the end of a lease to a takeover: the lease's length again, or twice the start time of a node on a slow machine. */
+/**
+ * The longest milliseconds from the end of a lease to a takeover: the lease's length again, or twice the start time
+ * of a node on a slow machine.
+ */
 let slackMs = LEASE_MS
-/** How long a node that is told to stop says so and still answers. */
+/** The milliseconds for which a stopping node reports that it stops and still answers. */
 const LINGER_MS = 2000
 const LINGER = { ASSAY_LINGER: `${LINGER_MS}ms` }
 const DATABASE = `assay_takeover_${process.pid}`
 const missing = await missingPostgres()
 
-/** A job that never ends. */
+/** A template that never ends. */
 const LONG = `---
 title: Long
 limits: { timeout: 10m }
@@ -42,12 +45,12 @@ suite('who goes on with the work of a node', { skip: missing ?? false }, () => {
   let target: URL
   let client: Client
   let receiver: Receiver
-  /** It has taken over the work of the killed node. */
+  /** The node that has taken over the work of the killed one. */
   let survivor: ChaosNode
   const nodes: ChaosNode[] = []
   const proxies: Proxy[] = []
 
-  /** A node with a way to the database of its own, awaited until it is ready. */
+  /** Adds a node with its own connection to the database, and waits until it is ready. */
   async function addNode(roles: string, extra: Record<string, string> = {}): Promise<ChaosNode> {
     const proxy = await startProxy({ host: target.hostname, port: Number(target.port) })
     proxies.push(proxy)
@@ -158,10 +161,11 @@ suite('who goes on with the work of a node', { skip: missing ?? false }, () => {
     await eventually(isRunning(id, 2), 'it runs elsewhere', LEASE_MS + 2 * slackMs)
     const before = ticksOf(lonely)
     await client.jobs.cancel(id)
-    // Idle processes use next to no time: a hundredth of a second is one tick.
+    // An idle process uses almost no time. One tick is a hundredth of a second.
     assert.ok(ticksOf(lonely) - before < 20, 'its processes have nothing to do')
     const takenAt = (await movesOf(id)).find((move) => move.job_status === 'active' && move.attempt === 2)!.at
-    // The way is there again, and what was open on it is not: how a store finds that out alone is in silence.test.ts.
+    // The connection to the database works again, but earlier connections are dead. silence.test.ts tests how a store
+    // finds that out by itself.
     lonely.proxy!.cut()
     lonely.proxy!.mend()
     await eventually(() => lapseIn(lonely, id) !== null, 'it says when it stopped')
@@ -218,7 +222,7 @@ suite('who goes on with the work of a node', { skip: missing ?? false }, () => {
   })
 })
 
-/** Hundredths of a second that the analysis processes of a node have worked. */
+/** Returns the hundredths of a second for which the analysis processes of a node have worked. */
 function ticksOf(node: ChaosNode): number {
   return descendants(node.pid()!)
     .map((pid) => {
@@ -232,7 +236,10 @@ function ticksOf(node: ChaosNode): number {
     .reduce((sum, ticks) => sum + ticks, 0)
 }
 
-/** When the node logged that it stopped its attempt because it had lost its lease. */
+/**
+ * Returns the time at which the node logged that it stopped its attempt because it had lost its lease; null if it did
+ * not.
+ */
 function lapseIn(node: ChaosNode, id: string): string | null {
   for (const line of readFileSync(node.logFile, 'utf8').split('\n')) {
     if (!line.includes(id) || !line.includes('"stopped":"lapsed"')) continue
@@ -242,7 +249,7 @@ function lapseIn(node: ChaosNode, id: string): string | null {
   return null
 }
 
-/** One request over a connection of its own; answers its status, or why there is none. */
+/** Sends one request over a connection of its own. Resolves with its status, or with the reason why there is none. */
 function sendOnce(url: string, method: string, target: string): Promise<string> {
   const body =
     method === 'POST' ? JSON.stringify({ payload: { type: 'template', template_id: 'short' } }) : undefined
@@ -263,11 +270,12 @@ function sendOnce(url: string, method: string, target: string): Promise<string> 
 }
 
 /**
- * A load balancer: asks each node again and again whether it is ready, and sends to those that said so a moment ago, never
- * twice. A node that has not answered in half of the time that it lingers gets nothing, however busy the machine is.
+ * A load balancer. It asks each node again and again whether it is ready, and sends to those that said so a moment
+ * ago, never twice. A node that has not answered within half of its linger time gets nothing, however busy the
+ * machine is.
  */
 function startBalancer(nodes: ChaosNode[]) {
-  /** When each was asked last of those that were ready. */
+  /** The times at which the ready nodes were last asked. */
   const ready = new Map<ChaosNode, number>()
   let turn = 0
   const over = new AbortController()

@@ -3,7 +3,7 @@ import { FILTERS } from '../packages/engine/language/filters/catalog.ts'
 import { TAG_NAMES } from '../packages/engine/language/statements.ts'
 import { METHODS, OWN } from '../packages/engine/methods/catalog.ts'
 
-/** What every outcome has. */
+/** The fields of every outcome. */
 const OUTCOME = ['summary', 'headline', 'grade', 'evidence', 'n', 'notes', 'caveats', 'blockers']
 
 const list = (names: readonly string[]): string => JSON.stringify(names)

@@ -1,4 +1,4 @@
-/** `assay test`: the shipped templates by their own tests, and what an author is told where a test is wrong. */
+/** Tests `assay test`: the shipped templates by their own tests, and the messages about wrong tests. */
 import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'

@@ -1,4 +1,4 @@
-/** The walls of docs/threat-model.md: each names a test that exists. */
+/** Checks that each wall of docs/threat-model.md names an existing test. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'

@@ -1,4 +1,4 @@
-/** Rules of the house that can be checked by reading files. A rule that matters is a test. */
+/** Rules of the repository that can be checked by reading files. A rule that matters is a test. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ const list = (...patterns: string[]): string[] =>
 const PACKAGES = list('packages/*/package.json').map((file) => path.basename(path.dirname(file)))
 const sources = list('packages/**/*.ts').filter((file) => !file.startsWith('packages/console/'))
 const production = sources.filter((file) => !isTestOnly(file) && !file.endsWith('.generated.ts'))
-/** The console runs in a browser: most rules of the other packages hold for it, too. */
+/** The files of the console. It runs in a browser, and most rules of the other packages hold for it too. */
 const console_ = list('packages/console/**/*.{ts,tsx}')
 const everywhere = list('packages/**/*.{ts,tsx}', 'test/**/*.ts', 'proofs/**/*.ts')
 const testFiles = list('packages/**/*.test.ts', 'test/**/*.test.ts')
@@ -29,7 +29,10 @@ interface Import {
   typeOnly: boolean
 }
 
-/** Every import of a file: static, re-exported, dynamic with a literal, and `new URL('./x.ts', import.meta.url)`. */
+/**
+ * Returns every import of a file: static, re-exported, dynamic with a literal, and `new URL('./x.ts',
+ * import.meta.url)`.
+ */
 function importsOf(file: string): Import[] {
   const text = read(file)
   const found: Import[] = []
@@ -57,7 +60,7 @@ const nameOf = (target: string): string =>
     .slice(0, target.startsWith('@') ? 2 : 1)
     .join('/')
 
-/** The file that an import names; null for what is not ours. */
+/** Returns the file that an import names; null for packages of others. */
 function resolveImport(file: string, target: string): string | null {
   if (target.startsWith('.')) return path.posix.join(path.posix.dirname(file), target)
   if (!target.startsWith('@assay/')) return null
@@ -68,7 +71,10 @@ function resolveImport(file: string, target: string): string | null {
   return path.posix.join('packages', name!, exported)
 }
 
-/** The name of a function, its line and its length, by a scan of brackets that is good enough for formatted code. */
+/**
+ * Returns functions longer than `most` lines, with name, line and length. It counts brackets, which is enough for
+ * formatted code.
+ */
 function longFunctions(file: string, most: number): string[] {
   const lines = read(file).split('\n')
   const found: string[] = []
@@ -140,11 +146,11 @@ test('a package exports files that exist, and only what another package uses', (
 
 test('what a file exports is used in another file, and not in tests alone', () => {
   const users = list('packages/**/*.{ts,tsx}', '{test,proofs,bench}/**/*.ts', 'bin/*.js')
-  // These make files that are kept, measure or start something: what they use is in use.
+  // These files make kept files, measure or start something, so what they use is in use.
   const isTest = (file: string) =>
     isTestOnly(file) || (file.startsWith('test/') && !/^test\/(generated|postgres)\.ts$/.test(file))
   const words = new Map(users.map((file) => [file, new Set(read(file).match(/\w+/g))]))
-  // The library's own entry, and what a test of any package takes the time from.
+  // The library's own entry, the clock of tests of any package, and a helper of the console's tests.
   const forTests = ['runTemplate', 'FakeClock', 'ensureConsole']
   const faults: string[] = []
   for (const file of [...production, ...console_]) {

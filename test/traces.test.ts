@@ -1,4 +1,7 @@
-/** Traces beside the whole service: one job, one trace; nothing without an endpoint; a bad collector harms nothing. */
+/**
+ * Tests traces beside the whole service: one job is one trace, nothing is sent without an endpoint, and a bad
+ * collector harms nothing.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -21,7 +24,7 @@ after(async () => {
   remove()
 })
 
-/** Writes the name of each module of OpenTelemetry that a process loads; its `api` is one of prom-client's own, too. */
+/** A file of the names of OpenTelemetry modules that a process loads. prom-client also loads its `api`. */
 const loads = path.join(folder, 'loads')
 const watcher = path.join(folder, 'watch-loads.mjs')
 writeFileSync(loads, '')
@@ -126,7 +129,7 @@ test('one job is one trace: its creation, its run, its attempt, and each deliver
   )
   assert.ok(attempt?.events.includes('connect') && attempt.events.includes('first_byte'))
 
-  // The request that created the job has a separate trace, and each links to the other.
+  // The request that created the job has a trace of its own. Each trace links to the other.
   const [post] = named(all, 'POST /v1alpha/jobs/')
   assert.notEqual(post!.traceId, trace)
   assert.deepEqual(post!.links, [{ traceId: trace, spanId: created.spanId }])
@@ -174,7 +177,7 @@ test('a request goes on where its caller began, and one that he does not record 
   assert.ok(!JSON.stringify(spans).includes('hush-hush'))
 })
 
-/** Without a collector, on this machine as busy as it is. */
+/** The milliseconds of a stop without a collector, on this machine with its present load. */
 let usualStopMs = 0
 
 test('without an endpoint nothing that traces is loaded, and webhooks bear no traceparent', async () => {

@@ -1,4 +1,7 @@
-/** The client as another project has it: packed, installed, typed by tsc and run as plain JavaScript on the machine's Node. */
+/**
+ * Tests the client as another project has it: packed, installed, typed by tsc and run as plain JavaScript on the
+ * machine's Node.
+ */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** assay webhooks listen, trigger, deliveries, delivery, redeliver and recover, as a user types them. */
+/** Tests assay webhooks listen, trigger, deliveries, delivery, redeliver and recover, as a user types them. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createServer } from 'node:http'
@@ -35,7 +35,7 @@ after(async () => {
 
 interface Started {
   child: ChildProcess
-  /** Resolves with the match once stderr has it. */
+  /** Resolves with the match once stderr contains it. */
   says(pattern: RegExp): Promise<RegExpExecArray>
   ended: Promise<{ code: number | null; out: string; err: string }>
 }

@@ -1,4 +1,7 @@
-/** Webhooks through the whole service: no request reaches an internal address, and a receiver from registration to recovery. */
+/**
+ * Tests webhooks through the whole service: no request reaches an internal address, and a receiver works from
+ * registration to recovery.
+ */
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { type Client, ClientError, createClient } from '@assay/client'

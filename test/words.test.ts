@@ -1,6 +1,6 @@
 /**
- * One meaning a word. The nouns stand in the glossary of ARCHITECTURE.md; a word that once had several meanings may not
- * come back with a second one.
+ * Checks that a word has one meaning. The glossary of ARCHITECTURE.md defines the nouns. A word that once had several
+ * meanings may not get a second one again.
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
@@ -18,19 +18,19 @@ const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--excl
   .filter((file) => file !== '' && existsSync(path.join(root, file)))
 
 const code = tracked.filter((file) => /^(packages|bin|test|proofs|bench)\/.*\.(ts|tsx|sql)$/.test(file))
-/** Comments, texts and prose are read with the code. */
+/** The files of prose. Comments and texts are read with the code. */
 const prose = tracked.filter(
   (file) => /^(docs|packages|bench)\/.*\.md$|^[A-Z]+\.md$/.test(file) && file !== 'ARCHITECTURE.md',
 )
 
 interface Word {
-  /** What must not be there. */
+  /** The pattern of a forbidden use. */
   pattern: RegExp
-  /** A text that the pattern finds: a pattern that finds nothing could not fail. */
+  /** A text that the pattern finds. A pattern that finds nothing could never fail. */
   example: string
   /** The files that are read. */
   files: readonly string[]
-  /** What to write instead. */
+  /** The sentence on what to write instead. */
   instead: string
 }
 
@@ -137,7 +137,7 @@ test('no word has a second meaning', () => {
       .flatMap((file) =>
         read(file)
           .split('\n')
-          // With the next line, so that a break between two words hides nothing.
+          // A line is read with the next one, so that a break between two words hides nothing.
           .map((line, index, lines) => `${line} ${(lines[index + 1] ?? '').replace(/^[\s*/#-]+/, '')}`)
           .flatMap((text, index) => (pattern.test(text) ? [`${file}:${index + 1}: ${instead}`] : [])),
       )
@@ -157,7 +157,7 @@ test('the glossary has at most 30 nouns, one line each, and names every noun of 
     .filter((file) => /^packages\/model\/(?:[a-z]+\/)?[a-z-]+\.ts$/.test(file))
     .flatMap((file) => [...read(file).matchAll(/\{ title: '([A-Z][A-Za-z]*)' \}/g)].map((match) => match[1]!))
   assert.ok(schemas.length > 10)
-  // Parts of another noun, which its line explains.
+  // Nouns that are parts of another noun, whose line explains them.
   const parts = [
     'Collection',
     'CollectionLink',

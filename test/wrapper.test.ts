@@ -1,4 +1,4 @@
-/** bin/: signals and exit codes pass through the wrapper, and a killed parent leaves nothing behind. */
+/** Tests bin/: signals and exit codes pass through the wrapper, and a killed parent leaves no process behind. */
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { cpSync, writeFileSync } from 'node:fs'
@@ -19,7 +19,7 @@ const { folder, remove } = temporaryFolder()
 after(remove)
 const runtime = path.join(import.meta.dirname, '..', 'bin', 'runtime.js')
 
-/** Runs a piece of code under the wrapper, as on an older Node. */
+/** Runs code under the wrapper, as on an older Node. */
 function wrapped(code: string, ownGroup = false) {
   const file = path.join(folder, `code-${Math.random().toString(36).slice(2)}.mjs`)
   writeFileSync(file, code)

@@ -1,4 +1,4 @@
-/** The known parts of the series of backtest.ts, for make-backtest.R. */
+/** Writes the known parts of the series of backtest.ts, for make-backtest.R. */
 import { HORIZON, monthlySeries } from './backtest.ts'
 
 for (const [name, values] of monthlySeries())

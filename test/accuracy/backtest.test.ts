@@ -10,7 +10,10 @@ interface Row {
   coverage: number
 }
 
-/** By method. The page is computed once, where test/generated.test.ts holds it to what the program forecasts. */
+/**
+ * Returns the published figures by method. The page is computed only once, where test/generated.test.ts compares it
+ * with the program's forecasts.
+ */
 function published(): Map<string, Row> {
   const page = readFileSync(path.join(import.meta.dirname, '..', '..', 'docs', 'forecasts.md'), 'utf8')
   const rows = page.matchAll(

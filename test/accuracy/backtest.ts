@@ -1,7 +1,7 @@
 /**
- * Compares forecasts of real series with those of others, as the M competitions do: the last 18 months of each monthly
- * series are withheld, each method sees only the rest, and errors are sMAPE, MASE and OWA (as in Makridakis, Spiliotis
- * and Assimakopoulos, Int. J. Forecasting 36, 2020), and intervals are judged by their coverage.
+ * Compares forecasts of real series with those of others, as the M competitions do. The last 18 months of each
+ * monthly series are withheld, and each method sees only the rest. Errors are sMAPE, MASE and OWA (as in Makridakis,
+ * Spiliotis and Assimakopoulos, Int. J. Forecasting 36, 2020). Intervals are judged by their coverage.
  */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -24,9 +24,9 @@ interface Score {
   method: string
   smape: number
   mase: number
-  /** Of the series. */
+  /** The median of the MASE over the series. */
   median_mase: number
-  /** Share of the values kept back that lie in the 95 % interval. */
+  /** The share of the withheld values that lie in the 95 % interval. */
   coverage: number
 }
 
@@ -49,7 +49,7 @@ function csv(name: string): Record<string, string>[] {
   )
 }
 
-/** Parts of the whole only: sums of others would count twice. */
+/** The industries. Only parts of the whole are taken, because sums of others would count twice. */
 const EMPLOYMENT = [
   'mining_and_logging',
   'construction',
@@ -68,7 +68,7 @@ const EMPLOYMENT = [
   'government',
 ]
 
-/** Every monthly series among the sample data and R's that has no gap, by name. */
+/** Returns every monthly series without a gap among the sample data and R's, by name. */
 export function monthlySeries(): Map<string, number[]> {
   const found = new Map<string, number[]>()
   const published = JSON.parse(here('published.json')) as Record<string, number[]>
@@ -146,7 +146,7 @@ function scoreOf(series: Series, method: string, forecasts: ReadonlyMap<string, 
   }
 }
 
-/** Ours first, then those of R's forecast package (backtest.json, made by make-backtest.R). */
+/** Returns the scores: ours first, then those of R's forecast package (backtest.json, made by make-backtest.R). */
 export async function backtestScores(): Promise<(Score & { owa: number })[]> {
   const series = monthlySeries()
   const own = new Map<string, Forecast>()
@@ -167,7 +167,7 @@ export async function backtestScores(): Promise<(Score & { owa: number })[]> {
   }))
 }
 
-/** The whole of docs/forecasts.md. */
+/** Returns the text of docs/forecasts.md. */
 export function forecastsPage(scores: readonly (Score & { owa: number })[]): string {
   const { forecast } = JSON.parse(here('backtest.json')) as { forecast: string }
   const rows = scores.map(

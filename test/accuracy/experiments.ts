@@ -1,4 +1,7 @@
-/** Published answers of experiments beside ours: always-valid intervals, sample sizes (also by the method `plan`) and splits. */
+/**
+ * Compares published answers about experiments with ours: always-valid intervals, sample sizes (also by the method
+ * `plan`) and splits.
+ */
 import {
   type Effect,
   type Level,
@@ -22,7 +25,7 @@ interface Sample {
   variance: number
 }
 
-/** The relative lift of b over a and its error by the delta method, as the source has it. */
+/** Returns the relative lift of b over a and its error by the delta method, as the source computes it. */
 function lift(a: Sample, b: Sample): { lift: number; error: number } {
   const squares = b.variance / (b.n * a.mean ** 2) + (a.variance * b.mean ** 2) / (a.n * a.mean ** 4)
   return { lift: (b.mean - a.mean) / a.mean, error: Math.sqrt(squares) }
@@ -42,7 +45,10 @@ interface Sums {
   squares: number
 }
 
-/** An arm of units with a measure and a covariate, of which the source prints sums, squares and the sum of products. */
+/**
+ * Returns the moments of a group of units with a measure and a covariate, from the sums, squares and the sum of
+ * products that the source prints.
+ */
 function unitsOfSums(n: number, value: Sums, covariate: Sums, products: number): UnitMoments {
   const means = [value.sum / n, covariate.sum / n] as const
   const cov = (sum: number, one: number, other: number): number => (sum - n * one * other) / (n - 1)
@@ -57,7 +63,7 @@ function unitsOfSums(n: number, value: Sums, covariate: Sums, products: number):
   }
 }
 
-/** Always-valid intervals of the lift under a covariate: at a given coefficient, and at our own. */
+/** Returns always-valid intervals of the lift under a covariate: at a given coefficient, and at our own. */
 function cupedFigures(): Figure[] {
   const armsOf = (products: readonly [number, number]): [UnitMoments, UnitMoments] => [
     unitsOfSums(3000, { sum: 1396.87, squares: 52377.9767 }, { sum: 16.87, squares: 527.9767 }, products[0]),
@@ -66,7 +72,7 @@ function cupedFigures(): Figure[] {
   const interval = ([a, b]: [UnitMoments, UnitMoments], theta: number) => {
     const form = { ratio: false, covariate: true }
     const [control, arm] = [levelOf(a, form, theta), levelOf(b, form, theta)]
-    // The source takes the variances that the covariate leaves, and the means before it.
+    // The source uses the variances that the covariate leaves, and the means before it.
     const left = ({ n, value, variance }: Level): Sample => ({ n, mean: value, variance })
     const { error } = lift(left(control), left(arm))
     const middle = (arm.adjusted - control.adjusted) / control.value
@@ -109,7 +115,10 @@ function cupedFigures(): Figure[] {
   ]
 }
 
-/** A ratio of 14 (error 3) to 7 (error 2) that are independent: the lift is the ratio less 1. */
+/**
+ * Returns a bound of the lift for a ratio of 14 (error 3) to 7 (error 2) that are independent. The lift is the ratio
+ * minus 1.
+ */
 function fieller(reach: number): [number, number] {
   const control: Level = { n: 1, value: 7, adjusted: 7, variance: 4, plain: 4, shared: 4 }
   const effect: Effect = { estimate: 7, error: Math.sqrt(9 + 4), df: 10, boundary: 0, once: 0, p: 0 }
@@ -117,13 +126,13 @@ function fieller(reach: number): [number, number] {
   return [1 + low, 1 + high]
 }
 
-/** Two units of this mean and standard deviation. */
+/** Returns a table of two units with this mean and standard deviation. */
 const twoUnits = (mean: number, sd: number): string =>
   `select i as u, ${mean} + (2 * i - 1) * ${sd} / sqrt(2) as v from range(2) r(i)`
 const shareOf = (successes: number, n: number): string =>
   `select i as u, (i < ${successes})::int as v from range(${n}) r(i)`
 
-/** The method `plan` over tables that have the mean, the spread or the share of the published case. */
+/** Runs the method `plan` over tables with the mean, the spread or the share of the published case. */
 async function planFigures(): Promise<Figure[]> {
   const chow = 'Chow, Shao and Wang, chapter 3.2; R package TrialSize'
   const kohavi =
@@ -176,7 +185,7 @@ async function planFigures(): Promise<Figure[]> {
   return found
 }
 
-/** Groups of other sizes: the units of each as `plan` tells them, and of both before they are rounded. */
+/** Returns groups of unequal sizes: the units of each as `plan` prints them, and of both before rounding. */
 async function unequalFigures(): Promise<Figure[]> {
   const asked = async (sql: string, options: object) =>
     outcomeOf(plan, await relation(sql), { unit: 'u', value: 'v', ...options })

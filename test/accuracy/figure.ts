@@ -1,28 +1,31 @@
-/** A published figure beside ours: what the accuracy table lists and the accuracy test holds. */
+/** A published figure beside ours, for the accuracy table and the accuracy test. */
 
 export interface Figure {
-  /** The method or function. */
+  /** The name of the method or function. */
   of: string
-  /** The published case. */
+  /** The name of the published case. */
   case: string
   name: string
   expected: number
   got: number
   source: string
-  /** Digits that must be right; fewer fail the test. */
+  /** The least number of right digits; fewer fail the test. */
   least: number
-  /** Digits that any method can have right on these data as doubles, where that is known and under 15. */
+  /** The most digits that any method can have right on these data as doubles, if that is known and below 15. */
   limit?: number
 }
 
-/** Digits that agree: minus the logarithm of the relative error (of the absolute one, about 0), at most 15. */
+/**
+ * Returns the number of equal digits: minus the logarithm of the relative error (of the absolute one near 0), at most
+ * 15.
+ */
 export function digits({ expected, got }: { expected: number; got: number }): number {
   if (got === expected) return 15
   const error = expected === 0 ? Math.abs(got) : Math.abs(got - expected) / Math.abs(expected)
   return Number.isNaN(error) ? 0 : Math.max(0, Math.min(15, -Math.log10(error)))
 }
 
-/** Figures of one case, each with the digits it must have. */
+/** Makes the figures of one case, each with the digits that it must have. */
 export function figures(
   common: { of: string; case: string; source: string; least: number },
   pairs: Record<string, [expected: number | undefined, got: unknown]>,

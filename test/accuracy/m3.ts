@@ -1,7 +1,7 @@
 /**
- * Forecasts of series that no setting was chosen on: every sixth of the 756 quarterly series of the M3 competition (Makridakis and
- * Hibon, Int. J. Forecasting 16, 2000), beside published forecasts of them by ARIMA and ETS with intervals of 80 %. The last
- * eight quarters are kept back, as in the competition.
+ * Forecasts series that no setting was chosen on: every sixth of the 756 quarterly series of the M3 competition
+ * (Makridakis and Hibon, Int. J. Forecasting 16, 2000), beside published forecasts of them by ARIMA and ETS with
+ * intervals of 80 %. The last eight quarters are withheld, as in the competition.
  */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -29,7 +29,7 @@ export interface FreshScore {
   smape: number
   mase: number
   median_mase: number
-  /** Share of the values kept back that lie in the 80 % interval; null without one. */
+  /** The share of the withheld values that lie in the 80 % interval; null for a method without one. */
   within_80: number | null
 }
 
@@ -96,7 +96,7 @@ export async function freshScores(): Promise<FreshScore[]> {
   ]
 }
 
-/** A section of docs/forecasts.md. */
+/** Returns a section of docs/forecasts.md. */
 export function freshPart(scores: readonly FreshScore[]): string {
   const { source, series } = read()
   const rows = scores.map(

@@ -1,4 +1,4 @@
-/** The certified values of NIST's Statistical Reference Datasets beside those of describe, regression and anova. */
+/** Compares the certified values of NIST's Statistical Reference Datasets with those of describe, regression and anova. */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { anova } from '../../packages/engine/methods/anova.ts'
@@ -59,7 +59,7 @@ async function univariate(): Promise<Figure[]> {
   return found
 }
 
-/** A figure that must come within half a digit of what the data as doubles allow. */
+/** Makes a figure that must be within half a digit of what the data allow as doubles. */
 function limited(
   of: string,
   set: string,
@@ -123,7 +123,10 @@ async function variance(): Promise<Figure[]> {
   return found
 }
 
-/** Simon and Lesage's sets: nine cells, each its mean and then 0.1 below and above it in turn, above an offset. */
+/**
+ * Returns the sets of Simon and Lesage: nine cells, each its mean and then 0.1 below and above it in turn, above an
+ * offset.
+ */
 function simonLesage({ offset, replicates }: { offset: number; replicates: number }): {
   g: number[]
   v: number[]

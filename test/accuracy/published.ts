@@ -1,4 +1,4 @@
-/** Answers that others published (R, statsmodels, pyMannKendall, papers) beside those of our methods. */
+/** Compares answers that others published (R, statsmodels, pyMannKendall, papers) with those of our methods. */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { METHODS } from '../../packages/engine/methods/catalog.ts'
@@ -148,7 +148,7 @@ async function relations(): Promise<Figure[]> {
 async function trends(): Promise<Figure[]> {
   const v = published.bogra
   const t = v.map((_, index) => index)
-  // As there: missing months are skipped and the rest closed up; the seasonal slope takes whole years only.
+  // As in the source, missing months are skipped and the rest is closed up. The seasonal slope uses whole years only.
   const known = v.filter((value) => value !== null)
   const years = v.filter(
     (_, index) => !v.slice(index - (index % 12), index - (index % 12) + 12).includes(null),
@@ -275,7 +275,10 @@ async function groups(): Promise<Figure[]> {
   ]
 }
 
-/** Deaths by age and race in the United States of 1970 and 1985: the rate fell because rates did, though the population aged. */
+/**
+ * Compares deaths by age and race in the United States of 1970 and 1985. The rate fell because rates within ages did,
+ * although the population aged.
+ */
 async function deathRates(): Promise<Figure[]> {
   const sizes = [
     2968, 11484, 34614, 30992, 21983, 20314, 20928, 16897, 11339, 5720, 1315, 535, 2162, 6120, 4781, 3096,
@@ -317,7 +320,7 @@ async function deathRates(): Promise<Figure[]> {
   )
 }
 
-/** Rosner's 54 values, NIST handbook 1.3.5.17.3; R as printed there and in Rosner (1983) to four decimals. */
+/** Rosner's 54 values of NIST handbook 1.3.5.17.3. R is as printed there, and in Rosner (1983) to four decimals. */
 export const ROSNER = [
   -0.25, 0.68, 0.94, 1.15, 1.2, 1.26, 1.26, 1.34, 1.38, 1.43, 1.49, 1.49, 1.55, 1.56, 1.58, 1.65, 1.69, 1.7,
   1.76, 1.77, 1.81, 1.91, 1.94, 1.96, 1.99, 2.06, 2.09, 2.1, 2.14, 2.15, 2.23, 2.24, 2.26, 2.35, 2.37, 2.4,
@@ -399,7 +402,7 @@ function smoothing(): Figure[] {
     const form = { trend: true, damped: key.endsWith('damped'), period }
     const [likelihood, alpha, beta, gamma, phi] = published[key]!
     const [level, slope, ...seasons] = published[`${key}_initial`]!
-    // R lists the seasonal state of the latest season first.
+    // R lists the seasonal states in reverse, that of the latest season first.
     const initial: EtsState = { level: level!, slope: slope!, seasons: seasons.toReversed() }
     const parameters = { alpha: alpha!, beta: beta!, gamma: gamma!, phi: phi! }
     const { errors, final } = etsFilter(values, form, parameters, initial)
@@ -432,7 +435,7 @@ function smoothing(): Figure[] {
           ],
         },
       ),
-      // Ours must not fit worse than theirs: the figure is met where it is at most R's.
+      // Our fit must not be worse: the figure is met if it is at most R's.
       ...figures(
         {
           of: 'forecast',
@@ -447,7 +450,7 @@ function smoothing(): Figure[] {
   return [...found, ...holtWinters()]
 }
 
-/** R's HoltWinters(co2): its recursion is ETS(A,A,A) with beta = alpha beta*, gamma = gamma* (1 - alpha). */
+/** Compares R's HoltWinters(co2). Its recursion is ETS(A,A,A) with beta = alpha beta*, gamma = gamma* (1 - alpha). */
 function holtWinters(): Figure[] {
   const [alpha, beta, gamma] = published.holt_winters!
   const [sse, a, b, s1, , , , , , , , , , , s12] = published.holt_winters_fit!

@@ -1,11 +1,11 @@
-/** Skewness, kurtosis and the values beyond fences, as others published them. */
+/** Compares skewness, kurtosis and the values beyond fences with published ones. */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { METHODS } from '../../packages/engine/methods/catalog.ts'
 import { columnsOf, outcomeOf } from '../../packages/engine/methods/relation-fixture.ts'
 import { type Figure, figures } from './figure.ts'
 
-/** NIST handbook, 7.1.6, in order. */
+/** The values of NIST handbook, 7.1.6, in order. */
 const HANDBOOK = [
   30, 171, 184, 201, 212, 250, 265, 270, 272, 289, 305, 306, 322, 322, 336, 346, 351, 370, 390, 404, 409, 411,
   436, 437, 439, 441, 444, 448, 451, 453, 470, 480, 482, 487, 494, 495, 499, 503, 514, 521, 522, 527, 548,

@@ -1,4 +1,4 @@
-/** How far the special functions are from the values of an arbitrary-precision tool. */
+/** Compares the special functions with the values of an arbitrary-precision tool. */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import * as distributions from '../../packages/engine/numeric/distributions.ts'

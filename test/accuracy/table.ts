@@ -1,4 +1,4 @@
-/** The accuracy table: each published case with the digits that our answer has right, as Markdown. */
+/** Writes the accuracy table as Markdown: each published case with the digits that our answer has right. */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { digits, type Figure } from './figure.ts'
@@ -7,7 +7,7 @@ import { publishedFigures } from './published.ts'
 import { specialFunctionErrors } from './special-functions.ts'
 import { testFigures } from './tests.ts'
 
-/** By whose answers they are. */
+/** Returns all figures, by the source of the answers. */
 export async function allFigures(): Promise<Record<string, Figure[]>> {
   return {
     "NIST's certified values": await nistFigures(),
@@ -16,7 +16,7 @@ export async function allFigures(): Promise<Record<string, Figure[]>> {
   }
 }
 
-/** The whole of docs/accuracy.md. */
+/** Returns the text of docs/accuracy.md. */
 export async function accuracyTable(given?: Record<string, Figure[]>): Promise<string> {
   const figures = Object.values(given ?? (await allFigures())).flat()
   const special = specialFunctionErrors()

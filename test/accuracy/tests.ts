@@ -1,4 +1,7 @@
-/** Answers of scipy and statsmodels (tests.json, remade by make-tests.py) beside those of our tests of groups, tables and models. */
+/**
+ * Compares answers of scipy and statsmodels (tests.json, remade by make-tests.py) with those of our tests of groups,
+ * tables and models.
+ */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { normalLower, normalTwoSided } from '../../packages/engine/numeric/distributions.ts'
@@ -304,7 +307,7 @@ const PARTS: [of: string, pattern: RegExp, answer: (name: string) => Answer][] =
   ['distributions', /^(studentised|Kolmogorov)/, distributionsOf],
 ]
 
-/** Digits asked for where a source has fewer than 11: its own approximation ends there. */
+/** The least digits for a source with fewer than 11, where its own approximation ends. */
 const LEAST: Record<string, number> = {
   'studentised range': 6.9,
   'Kolmogorov, n = 1000, d = 0.05': 6,

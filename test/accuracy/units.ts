@@ -1,7 +1,7 @@
 /**
- * Published answers of units with a covariate, and of ratios of sums, beside those of `experiment`. units.json holds the data:
- * `anorexia` of R's package MASS, and the users of tea-tasting's `make_users_data(seed=42, covariates=True)`, 4,000 by default
- * and 100 by `n_users`, as counts of the users that are alike.
+ * Compares published answers about units with a covariate, and about ratios of sums, with those of `experiment`.
+ * units.json holds the data: `anorexia` of R's package MASS, and the users of tea-tasting's `make_users_data(seed=42,
+ * covariates=True)`, 4,000 by default and 100 by `n_users`, as counts of equal users.
  */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -23,7 +23,7 @@ interface Data {
 const data = JSON.parse(readFileSync(path.join(import.meta.dirname, 'units.json'), 'utf8')) as Data
 const TEA = 'tea-tasting (E. Ivanov)'
 
-/** One row for each user. */
+/** Returns a table with one row for each user. */
 function usersOf(counts: Users): Promise<Relation> {
   const columns = Object.entries(counts).map(([name, values]) => `unnest([${values.join(',')}]) as ${name}`)
   return relation(`select row_number() over () as u, * exclude (users)
@@ -38,7 +38,10 @@ function patients(): Promise<Relation> {
   return relation(`select row_number() over () as u, * from (${groups.join(' union all ')})`)
 }
 
-/** What the method makes of the units before it compares them: the coefficient of the covariate, and each arm by its name. */
+/**
+ * Returns what the method computes of the units before it compares them: the coefficient of the covariate, and the
+ * level of each group by its name.
+ */
 async function levelsOf(table: Relation, metric: Metric) {
   const { metrics } = await unitsOf(table, { unit: 'u', arm: 'arm', metrics: [metric] })
   const [units] = metrics
@@ -56,7 +59,10 @@ async function resultsOf(table: Relation, metric: Metric, control = '0') {
   return results as Record<string, number>[]
 }
 
-/** Analysis of covariance has the coefficient, the differences and the residual squares of CUPED; errors differ. */
+/**
+ * Compares with analysis of covariance. It has the coefficient, the differences and the residual squares of CUPED;
+ * its errors differ.
+ */
 async function covariance(): Promise<Figure[]> {
   const metric = { name: 'weight', value: 'after', covariate: 'before' }
   const table = await patients()
@@ -98,7 +104,10 @@ async function covariates(table: Relation): Promise<Figure[]> {
   return found
 }
 
-/** The ratio's variance in an arm is that of its linear part (delta method); the printed statistic pools both arms. */
+/**
+ * Compares ratios. A ratio's variance in a group is that of its linear part (delta method); the printed statistic
+ * pools both groups.
+ */
 async function ratios(users: Relation): Promise<Figure[]> {
   const metric = { name: 'orders of a session', numerator: 'orders', denominator: 'sessions' }
   const few = await usersOf(data.users_100)

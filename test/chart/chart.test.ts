@@ -1,4 +1,7 @@
-/** The chart: its values are closed and hold no secret, and what it was rendered to is of today and fits together. */
+/**
+ * Checks the Helm chart: its values are closed and hold no secret, and its kept renderings are of the present files
+ * and fit together.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -26,7 +29,7 @@ test('the values of the chart and of its examples keep the schema', () => {
     assert.ok(fits(values), JSON.stringify(fits.errors))
 })
 
-/** What is wrong, by its place. */
+/** Wrong values, each with the place of its fault. */
 const WRONG: [string, unknown][] = [
   ['replicas', 3],
   ['api.replica', 3],

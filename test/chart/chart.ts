@@ -1,4 +1,7 @@
-/** The chart for tests: its values with those of an example, and the files by whose bytes a rendering is known to be of today. */
+/**
+ * Reads the Helm chart for tests: its values with those of an example, and the files whose bytes decide whether a
+ * rendering is up to date.
+ */
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -15,7 +18,7 @@ export type Manifest = { kind: string; apiVersion: string; metadata: { name: str
 const isMap = (value: unknown): value is Values =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** As Helm puts values over those of the chart. */
+/** Merges values over those of the chart, as Helm does. */
 function merged(base: Values, over: Values): Values {
   const all = Object.entries(over).map(([name, value]) => {
     const own = base[name]
@@ -35,7 +38,10 @@ export function valuesOf(example: Example): Values {
 export const renderedFile = (example: Example): string =>
   path.join(import.meta.dirname, `${example}.rendered.yaml`)
 
-/** The first line of a rendering: what it was made from. The version is none of it, so a release needs no new one. */
+/**
+ * Returns the first line of a rendering, which names the files that it was made from. The version is not one of them,
+ * so a release needs no new rendering.
+ */
 export function stampOf(example: Example): string {
   const templates = readdirSync(path.join(CHART, 'templates')).toSorted()
   const files = ['values.yaml', ...templates.map((name) => `templates/${name}`)]

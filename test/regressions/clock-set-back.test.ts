@@ -1,4 +1,7 @@
-/** A machine starts with a clock that is ahead and is then corrected. Webhooks must not wait until the wrong time is reached. */
+/**
+ * Checks a machine that starts with a clock that is ahead and is then corrected. Webhooks must not wait until the
+ * wrong time is reached.
+ */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -94,7 +94,10 @@ const forecast: Situation[] = [
   { is: 'one value throughout', method: 'forecast', options: orders, sql: series('orders', '7') },
 ]
 
-/** Two months of days by country and channel. `fall` is what the cell of DE and paid keeps in the second. */
+/**
+ * Returns two months of days by country and channel. `fall` is the part that the cell of DE and paid keeps in the
+ * second month.
+ */
 const sales = (name: string, scale: number, { fall = '1', all = '1' } = {}): string =>
   `select date '2024-03-01' + d::int as day, country, channel,
      ${scale} * (1 + 0.2 * (((d * 7919 + hash * 104729) % 10007) / 10007.0 - 0.5)) * case when d < 31 then 1 else ${all} end

@@ -11,7 +11,7 @@ const situation = (
   { options = {}, ...more }: Partial<Situation> = {},
 ): Situation => ({ is, method: 'experiment', options: { ...tested, metrics, ...options }, sql, ...more })
 
-/** 600 users with a value each; `i % 2` is the arm. */
+/** Returns 600 users with a value each. `i % 2` is the group. */
 const users = (value: string, name = 'orders', n = 600): string => rows(`${ARMS}, ${value} as ${name}`, n)
 
 const directions: Situation[] = MEASURES.flatMap(({ name, scale, columns }) => [

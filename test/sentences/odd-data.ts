@@ -4,7 +4,7 @@ import { NOISE, type Situation, series } from './situation.ts'
 const orders = { time: 't', value: 'orders' }
 const NORMAL =
   'sqrt(-2 * ln((hash(i, 3) % 9973 + 1) / 9974.0)) * cos(6.2831853 * (hash(i, 11) % 9973) / 9973.0)'
-/** Three days of four without an order, else 1 to 6. */
+/** No order on three days of four, and 1 to 6 orders on the others. */
 const SOME = 'case when hash(i, 5) % 4 > 0 then 0 else 1 + hash(i, 9) % 6 end'
 const over = (is: string, sql: string, more: Partial<Situation> = {}): Situation[] =>
   ['trend', 'changepoints', 'anomalies', 'forecast'].map((method) => ({
@@ -16,7 +16,7 @@ const over = (is: string, sql: string, more: Partial<Situation> = {}): Situation
   }))
 const days = (value: string, n: number): string => series('orders', value, { step: 'day', n })
 
-/** A season by the clocks of Berlin, over the night in which they are put forward. */
+/** A season by the clock of Berlin, over the night in which clocks go forward. */
 const hours = `select timezone('UTC', u) as t, 100 + 50 * sin(2 * pi() * extract(hour from timezone('Europe/Berlin', timezone('UTC', u))) / 24) + 3 * ${NORMAL} as orders
   from (select i, timestamp '2024-03-20 00:00' + interval (i) hour as u from range(480) r(i))`
 

@@ -10,7 +10,7 @@ import { scans } from './scans.ts'
 import { type Situation, type Told, tell } from './situation.ts'
 import { reasons } from './why.ts'
 
-/** In the order of the catalog. */
+/** All situations in the order of the catalog. */
 export const SITUATIONS: readonly Situation[] = Object.keys(METHODS).flatMap((method) =>
   [
     ...overTime,
@@ -39,7 +39,7 @@ function subject({ options, columns = {} }: Situation): string {
 
 const told = new Map<Situation, Promise<Told>>()
 
-/** Each is run once in a process. */
+/** Returns the result of a situation. Each situation runs once in a process. */
 export function toldOf(situation: Situation): Promise<Told> {
   const known = told.get(situation) ?? tell(situation)
   told.set(situation, known)

@@ -3,7 +3,7 @@ import { MEASURES, NOISE, type Situation } from './situation.ts'
 
 const PLACES =
   "(values ('DE', 'paid', 1, 1.5), ('DE', 'free', 2, 1), ('FR', 'paid', 3, 0.8), ('FR', 'free', 4, 0.6), ('US', 'paid', 5, 1.8), ('US', 'free', 6, 1.2)) c(country, channel, hash, size)"
-/** Even noise between -0.5 and 0.5 for each day and place. */
+/** Uniform noise between -0.5 and 0.5 for each day and place. */
 const WOBBLE =
   '(((d * d * 7919 + d * 104729 + hash * hash * 611953 + hash * d * 1299709) % 10007) / 10007.0 - 0.5)'
 
@@ -15,7 +15,7 @@ interface Made {
   time?: string
 }
 
-/** Days by country and channel; `factor` is SQL over the day `d`, `country` and `channel`. */
+/** Returns days by country and channel. `factor` is SQL over the day `d`, `country` and `channel`. */
 const sales = (
   factor = '1',
   {

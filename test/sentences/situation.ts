@@ -17,7 +17,7 @@ import { CAPS, findingsOf, STARTED_AT, templateOf } from '../../packages/engine/
 import { headlineFaults } from '../../packages/engine/verdicts/headline-fixture.ts'
 
 export interface Situation {
-  /** The fact in the data. */
+  /** The fact that the data hold. */
   is: string
   method: string
   options: Record<string, unknown>
@@ -25,8 +25,8 @@ export interface Situation {
   columns?: Record<string, Partial<ColumnMeaning>>
   time_zone?: string
   /**
-   * In place of `sql`: a metric, and the rows of the file that it reads, or of the table "orders" of a connection whose kept days an audit
-   * found to differ. The analysis reads its series as "time" and "value".
+   * A metric in place of `sql`, with the rows of the file that it reads, or of the table "orders" of a connection
+   * whose kept days an audit found to differ. The analysis reads its series as "time" and "value".
    */
   metric?: { yaml: string; rows: readonly string[][]; doubt?: string }
   extent?: Partial<Extent>
@@ -76,7 +76,10 @@ function outcomeOfRows(situation: Situation): Promise<Outcome> {
   )
 }
 
-/** A run of a template as a user writes it: only there are the tests of a metric made. In this process: a pool would start one. */
+/**
+ * Runs a template as a user writes it, because only a run makes the tests of a metric. It runs in this process, since
+ * a pool would start another.
+ */
 async function outcomeOfMetric({ method, options, metric }: Situation): Promise<Outcome> {
   const home = await mkdtemp(path.join(tmpdir(), 'assay-situation-'))
   const engine = await openEngine()
@@ -132,7 +135,7 @@ function writeShop(file: string, [columns, ...orders]: readonly string[][]): voi
   database.close()
 }
 
-/** Measures as readers have them: a name in the data, and what the template says of it. */
+/** Measures as readers know them: the name in the data, and the words of the template for it. */
 export const MEASURES: { name: string; scale: number; columns: Record<string, Partial<ColumnMeaning>> }[] = [
   { name: 'revenue', scale: 21_961.39, columns: { revenue: { label: 'revenue', unit: 'EUR' } } },
   { name: 'delay', scale: 8.923, columns: { delay: { label: 'delay', unit: 'minutes' } } },
@@ -141,10 +144,10 @@ export const MEASURES: { name: string; scale: number; columns: Record<string, Pa
   { name: 'page_views', scale: 4_130_000, columns: {} },
 ]
 
-/** Even noise between -0.5 and 0.5, the same in every run; `i` is the row. */
+/** Uniform noise between -0.5 and 0.5, the same in every run. `i` is the row. */
 export const NOISE = '(((i * i * 7919 + i * 104729 + 13) % 10007) / 10007.0 - 0.5)'
 
-/** `n` rows a `step` apart from `from` on; `value` is SQL over the row `i`. */
+/** Returns `n` rows a `step` apart, starting at `from`. `value` is SQL over the row `i`. */
 export function series(
   name: string,
   value: string,
@@ -153,5 +156,5 @@ export function series(
   return `select date '${from}' + interval (i) ${step} as t, cast(${value} as double) as ${name} from range(${n}) r(i) where ${where}`
 }
 
-/** `n` rows; `i` is the row. */
+/** Returns `n` rows. `i` is the row. */
 export const rows = (select: string, n = 600): string => `select ${select} from range(${n}) r(i)`

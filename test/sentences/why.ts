@@ -15,7 +15,7 @@ interface Made {
   where?: string
 }
 
-/** Days by country and channel; `factor` is SQL over the day `d`, `country` and `channel`. */
+/** Returns days by country and channel. `factor` is SQL over the day `d`, `country` and `channel`. */
 const sales = (
   factor: string,
   { name = 'orders', scale = 100, days = 60, from = '2023-03-01', where = 'true' }: Made = {},
@@ -23,7 +23,7 @@ const sales = (
   `select date '${from}' + d::int as day, country, channel, ${scale} * (1 + ${WOBBLE}) * (${factor}) as ${name}
    from range(${days}) r(d), ${PLACES} where ${where}`
 
-/** From the second month on. */
+/** Returns the factor of a cell from the second month on. */
 const later = (cell: string, factor: number): string =>
   `case when d >= 31 and ${cell} then ${factor} else 1 end`
 const DE_PAID = "country = 'DE' and channel = 'paid'"
@@ -187,7 +187,7 @@ const groups: Situation[] = [
   ),
 ]
 
-/** Visits and buyers by country, in two months. */
+/** Returns visits and buyers by country, in two months. */
 const funnel = (rate: string, weight = '1000'): string =>
   `select date '2024-03-01' + d::int as day, country, channel, cast(${weight} as double) as visits, cast(round((${weight}) * (${rate}) * (1 + 0.1 * (((d * 7919 + hash * 104729) % 10007) / 10007.0 - 0.5))) as double) as bought
    from range(61) r(d), ${PLACES}`
