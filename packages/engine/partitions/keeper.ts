@@ -29,8 +29,8 @@ export interface KeptSeries {
   doubt: string | null
   /** The rows of each day, as text. */
   days: Readonly<Record<string, string>>
-  /** Where nothing is kept: of how many other series of the metric something is. */
-  others?: number
+  /** Where nothing is kept: of how many other series of the metric something is; null: of none here, ever. */
+  others?: number | null
 }
 
 export const NOTHING_KEPT: KeptSeries = { first: null, looked_at: null, doubt: null, days: {} }

@@ -44,7 +44,7 @@ export async function answerPartitions(
   keeper: PartitionKeeper | undefined,
 ): Promise<Kept> {
   if (request.type === 'find')
-    return (await keeper?.find(request.wanted).catch(() => NOTHING_KEPT)) ?? NOTHING_KEPT
+    return keeper ? keeper.find(request.wanted).catch(() => NOTHING_KEPT) : { ...NOTHING_KEPT, others: null }
   if (!keeper) return { refused: 'Nothing is kept here.' }
   const away = (): string => 'Nothing is kept: the store cannot be reached.'
   return { refused: await keeper.keep(request.days).catch(away) }

@@ -223,7 +223,7 @@ export class Series {
 
   /** Null: the day is kept. */
   #because(day: string, found: KeptSeries, { changed }: Scope): string | null {
-    if (found.looked_at === null) return becauseNothing(this.#keeping.keeper ? (found.others ?? 0) : null)
+    if (found.looked_at === null) return becauseNothing(found.others === undefined ? 0 : found.others)
     if (found.days[day] === undefined) return NOT_KEPT
     return changed.has(day) ? becauseMarked(this.#since(found.looked_at)) : null
   }

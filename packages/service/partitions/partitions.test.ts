@@ -95,11 +95,11 @@ const audit = () =>
   )
 
 /** What a run would read. */
-async function foreseen(template = TEMPLATE) {
+async function foreseen(template = TEMPLATE, isKept = true) {
   const keeper = createFinder({ store, files: files() }, workspace_id)
   const task = { kind: 'explain' as const, template, variables: {}, started_at: STARTED_AT }
   const roots = { sample: {}, data: bench.data }
-  const connections = { ...accessOf(shop()), keeper }
+  const connections = { ...accessOf(shop()), ...(isKept ? { keeper } : {}) }
   const result = await bench.pool.explain({ ...task, roots }, { workspace_id, connections })
   assert.ok(result.status === 'done', JSON.stringify(result))
   const { days, rows } = result.explained.sources[0]!
@@ -111,6 +111,8 @@ test('an explanation tells which days are kept, and why the others would be read
   const none = await foreseen()
   assert.deepEqual([none.kept, none.rows, none.doubt], [0, 14, null])
   assert.match(none.reads[0]!.because, /^Nothing of it is kept yet/)
+  const alone = await foreseen(TEMPLATE, false)
+  assert.match(alone.reads[0]!.because, /^Nothing is kept here: only a service/)
   await run()
   const after = await foreseen()
   const [closed] = none.reads
