@@ -7,8 +7,9 @@ import { CODE_NAMES } from '../packages/engine/verdicts/codes.ts'
 import { GENERATED } from './generated.ts'
 import { SITUATIONS, toldOf } from './sentences/page.ts'
 
-/** Its test has the figures that it is made of. */
-const { 'docs/accuracy.md': _, ...files } = GENERATED
+/** Its test has the figures that it is made of, or a part of them: the whole of docs/files.md is "npm run proof -- polluted". */
+const ELSEWHERE = ['docs/accuracy.md', 'docs/files.md']
+const files = Object.fromEntries(Object.entries(GENERATED).filter(([file]) => !ELSEWHERE.includes(file)))
 
 for (const [file, make] of Object.entries(files)) {
   test(`${file} is what "npm run gen" writes`, async () => {

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { test } from 'node:test'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
 import type { Dialect } from '@assay/model/dialect'
 import { columnOf, type Declared, read, refusal, roots } from './polluted/read-fixture.ts'
-import { pollutedResults } from './polluted/results-fixture.ts'
+import { pollutedResults, rowOf } from './polluted/results-fixture.ts'
 
 test('dates that one value settles are read in that order, whatever the month', async () => {
   const us = await read('day,n\n10/1/2016,1\n9/30/2017,2\n')
@@ -370,7 +371,8 @@ test('names in other rows than the first are refused, unless the template says t
   assert.equal((await read('town,size\nUlm,many\nBonn,1\nKiel,2\n')).total, 3)
 })
 
-test('no file of the published kinds of pollution is read wrongly', async () => {
+/** Four lines of the table in turn are polluted. All of them are: "npm run proof -- polluted". */
+test('no file of the published kinds of pollution is read wrongly, and docs/files.md says what becomes of each', async () => {
   const results = await pollutedResults([0, 1, 6, 12])
   for (const { kind, wrong } of results) assert.deepEqual(wrong, [], kind)
   for (const { kind, refused, skipped, refusedTwice } of results)
@@ -382,6 +384,12 @@ test('no file of the published kinds of pollution is read wrongly', async () => 
   assert.equal(rest.get('a separator too few (each row and column)'), '24 of 32')
   assert.equal(rest.get('a second table with more columns'), '1 of 1')
   assert.equal(rest.get('nothing before quotes'), '1 of 1')
+  const page = readFileSync(path.join(import.meta.dirname, '../../../../docs/files.md'), 'utf8')
+  const told = results.filter(({ corpus, kind, files }) =>
+    page.includes(`| ${corpus} | ${kind} | ${files} |`),
+  )
+  assert.deepEqual(results.length - told.length, 4, 'those with a file for each line')
+  for (const result of told) assert.ok(page.includes(rowOf(result)), rowOf(result))
 })
 
 test('files of several shapes are read together by the names of their columns', async () => {

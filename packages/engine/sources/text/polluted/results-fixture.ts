@@ -119,14 +119,15 @@ function cell(reason: string): string {
   return text === '' ? '' : `\`${text.replaceAll('|', '\\|').replaceAll('\n', ' ')}\``
 }
 
+/** The line of the table in docs/files.md. */
+export function rowOf({ corpus, kind, files, right, refused, skipped, wrong, reason }: KindResult): string {
+  return `| ${corpus} | ${kind} | ${files} | ${right} | ${refused} | ${skipped} | ${wrong.length} | ${cell(reason)} |`
+}
+
 /** The part of docs/files.md that tells of them. */
 export async function pollutedSection(): Promise<string> {
   const results = await pollutedResults()
   const sum = (of: (result: KindResult) => number): number => results.reduce((all, one) => all + of(one), 0)
-  const rows = results.map(
-    ({ corpus, kind, files, right, refused, skipped, wrong, reason }) =>
-      `| ${corpus} | ${kind} | ${files} | ${right} | ${refused} | ${skipped} | ${wrong.length} | ${cell(reason)} |`,
-  )
   const counted = [
     `Of ${sum(({ files }) => files)} files **${sum(({ right }) => right)} are read rightly**`,
     `${sum(({ refused }) => refused)} are refused with the reason (of these ${sum(({ skipped }) => skipped)} are read rightly with \`bad_rows: skip\`, but for the rows that it leaves out and counts, and ${sum(({ refusedTwice }) => refusedTwice)} are refused with it, too, because rows of names, or none, are at fault)`,
@@ -137,6 +138,6 @@ export async function pollutedSection(): Promise<string> {
     '',
     '| list | kind | files | read rightly | refused | the rest rightly with `skip` | read wrongly | the first reason |',
     '|---|---|--:|--:|--:|--:|--:|---|',
-    ...rows,
+    ...results.map(rowOf),
   ].join('\n')
 }
