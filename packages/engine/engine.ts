@@ -16,17 +16,17 @@ import { convertVariables } from './values/variables.ts'
 export interface TemplateOptions {
   /** The variables, by name. */
   variables?: Record<string, unknown>
-  /** The folder below which `file:` sources are read. Without one only `sample/NAME` can be read. */
+  /** The folder below which `file:` sources are read. Without it only `sample/NAME` can be read. */
   data?: string
   /** The reader of a personal template. Its rules let through only the rows of this reader. */
   reader?: Reader
-  /** The templates that it may include, by name. */
+  /** The partials that the template may include, by name. */
   partials?: Record<string, string>
-  /** The form of charts in the Markdown; the template's own unless given. */
+  /** The form of charts in the Markdown; by default the template's own. */
   charts?: ChartForm
-  /** The most that the template may ask for; `MOST` holds unless given. */
+  /** The most that the template may ask for; by default `MOST`. */
   limits?: Partial<Limits>
-  /** Stands in the insight's lineage; `template` unless given. */
+  /** The id in the insight's lineage; by default `template`. */
   template_id?: string
   onProgress?: (progress: Progress) => void
   signal?: AbortSignal
@@ -37,11 +37,11 @@ export type TemplateInsight = Omit<Findings, 'skipped' | 'chart_form'>
 
 export interface TemplateResult {
   insight: TemplateInsight
-  /** `deliver_if` of the template is false: a service would notify nobody. */
+  /** True if `deliver_if` of the template is false, so that a service would notify nobody. */
   skipped: boolean
 }
 
-/** The same limits as of a service whose settings name none (docs/config.md). */
+/** The limits of a service whose settings name none (docs/config.md). */
 const MOST: Limits = {
   timeout_ms: 900_000,
   memory_bytes: 4_000_000_000,

@@ -22,7 +22,7 @@ export function positionOf(statement: Statement, name: string): { offset: number
   return { offset: found?.value.begin ?? statement.begin, given: true }
 }
 
-/** The literal texts of an option: a text, the texts of a list, or the keys of a map with their values. */
+/** Returns the literal texts of an option: a text, the texts of a list, or the keys of a map with their values. */
 export function textsOf(
   statement: Statement,
   name: string,

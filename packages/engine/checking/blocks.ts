@@ -19,7 +19,7 @@ import { suggest, suggestAmong } from '../values/near.ts'
 import type { News } from '../values/news.ts'
 import { NUMERIC, withArticle } from './static-values.ts'
 
-/** The columns of the data. A missing block could not be prepared: its columns are not judged. */
+/** The columns of the data. A block that could not be prepared is missing, and its columns are not judged. */
 export interface Inspection {
   sources: Record<string, { columns: Column[] } | { error: string }>
   blocks: Record<string, Column[]>
@@ -69,7 +69,7 @@ export function sourceFaults(template: Template, inspection: Inspection): Fault[
   return faults
 }
 
-/** The variables of a condition must be declared, and have one value each, or be a list. */
+/** Finds faults of a condition's variables. They must be declared, and have one value each, or be a list. */
 function conditionFaults({ name: source, where }: Source, { variables }: Template): Fault[] {
   if (!where) return []
   return [...nodesOf(parseRowExpression(where.text))].flatMap((node) => {
@@ -94,7 +94,7 @@ function conditionFaults({ name: source, where }: Source, { variables }: Templat
   })
 }
 
-/** The columns of a condition must exist. */
+/** Finds columns of a condition that do not exist. */
 function conditionColumns({ name, where }: Source, known: readonly string[]): Fault[] {
   if (!where) return []
   return [...nodesOf(parseRowExpression(where.text))].flatMap((node) => {
@@ -105,7 +105,7 @@ function conditionColumns({ name, where }: Source, known: readonly string[]): Fa
   })
 }
 
-/** The columns of a rule must exist, and what it compares them with must be of their type. */
+/** Finds faults of a rule's columns. They must exist, and must be compared with values of their type. */
 export function rowFaults({ name, rows }: Source, columns: readonly Column[]): Fault[] {
   if (!rows) return []
   try {
@@ -119,7 +119,7 @@ export function rowFaults({ name, rows }: Source, columns: readonly Column[]): F
   }
 }
 
-/** `until: source.column` must name dates. */
+/** Finds faults of `until: source.column`, which must name dates. */
 export function untilFaults(variable: Variable, inspection: Inspection): Fault[] {
   if (variable.until === null) return []
   const [source, ...rest] = variable.until.split('.')
@@ -155,7 +155,7 @@ export function sqlFaults(block: SqlBlock, template: Template): Fault[] {
     })
 }
 
-/** The columns that the metrics of a block name must exist. `columnsOf` gives null where they are not known. */
+/** Finds columns of a block's metrics that do not exist. `columnsOf` returns null if they are not known. */
 export function metricFaults(
   block: SqlBlock,
   columnsOf: (relation: string) => readonly Column[] | null,
@@ -199,7 +199,7 @@ export function analysisFaults(
   return columnFaults({ block, method, options, positionOf }, columns, undecided(block, template))
 }
 
-/** The method, the relation and the variables that the block names must exist. */
+/** Finds methods, relations and variables of the block that do not exist. */
 export function referenceFaults(
   block: AnalysisBlock,
   template: Template,
@@ -224,7 +224,7 @@ export function referenceFaults(
   return [...faults, makeFault('unknown_method', positionOf(['method']), message, remedy)]
 }
 
-/** The options that hold a variable without a default: any column may come. */
+/** Returns the options that hold a variable without a default, for which any column may be chosen. */
 function undecided(block: AnalysisBlock, { variables }: Template): Set<unknown> {
   const open = new Set(variables.filter((one) => (one.default ?? null) === null).map(({ name }) => name))
   const found = optionReferences(block.options).filter(({ name }) => open.has(name))
@@ -233,7 +233,7 @@ function undecided(block: AnalysisBlock, { variables }: Template): Set<unknown> 
 
 export type PositionOf = (path: readonly (string | number)[]) => Position
 
-/** `lines`: those of the template. */
+/** Returns the positions within the block. `lines`: the lines of the template. */
 export function positionInBlock(block: AnalysisBlock, lines: string[]): PositionOf {
   return (path) => {
     const key = String(path[0] ?? '')
@@ -242,7 +242,7 @@ export function positionInBlock(block: AnalysisBlock, lines: string[]): Position
   }
 }
 
-/** `of` must name a source, or an SQL block above. */
+/** Finds the fault of `of`, which must name a source, or an SQL block above. */
 function relationFaults(block: AnalysisBlock, template: Template, position: Position): Fault[] {
   const above = template.blocks.slice(0, template.blocks.indexOf(block))
   const known = [
@@ -271,7 +271,7 @@ function relationFaults(block: AnalysisBlock, template: Template, position: Posi
   return refuse('block_order', `"${block.of}" stands below "${block.name}".`, 'Move it above.')
 }
 
-/** The block is run or judged with these options: bound, with defaults. */
+/** A block with its options as it is run or judged: bound, with defaults. */
 export interface BoundBlock {
   block: AnalysisBlock
   method: MethodShape
@@ -317,7 +317,10 @@ function demandOf(
   return numeric ? { fits: isNumber, words: 'a number', cast: cast('double') } : null
 }
 
-/** The columns of texts that options ask numbers, times or truth values of. A column without any value is read as texts, too. */
+/**
+ * Returns the text columns of which options ask numbers, times or truth values. A column without any value is read as
+ * texts too.
+ */
 export function textsAsked(
   used: ReturnType<MethodShape['columns']>,
   columns: readonly Column[],
@@ -336,7 +339,7 @@ export function asNumbers<T extends readonly Column[] | null>(columns: T, empty:
   return (typed ?? null) as T
 }
 
-/** The faults of the options that a schema cannot find; `skip` names options whose columns are not known yet. */
+/** Returns the faults of the options that a schema cannot find. `skip`: options whose columns are not known yet. */
 export function columnFaults(
   bound: BoundBlock,
   columns: readonly Column[] | null,
@@ -363,7 +366,7 @@ export function columnFaults(
   return faults
 }
 
-/** A value for each variable, to validate options that use one against the schema. */
+/** Returns a value for each variable, to validate options that use one against the schema. */
 export function sampleVars(template: Template, inspection: Inspection): Record<string, unknown> {
   return Object.fromEntries(
     template.variables.map((variable) => [variable.name, sampleOf(variable, inspection)]),

@@ -1,9 +1,9 @@
 /**
- * Mistakes that people make, for careless.test.ts: what they write, and what `assay check` must say. Each stands in a
- * template with variables, a source and an SQL block `daily`; a body begins at line 1, front matter at its own.
+ * Mistakes that people make, for careless.test.ts, with the message that `assay check` must give. Each stands in a
+ * template with variables, a source and an SQL block `daily`. A body begins at line 1, front matter at its own.
  */
 
-/** The text; "line:column", the column where it matters; a part of the message with its remedy. */
+/** The text, "line:column" with the column if it matters, and a part of the message with its remedy. */
 export type Mistake = readonly [text: string, place: string, says: RegExp]
 
 const sql = (text: string, name = 'q'): string => `\`\`\`sql ${name}\n${text}\n\`\`\``
@@ -176,7 +176,7 @@ export const IN_TEXT: readonly Mistake[] = [
   [`${PAIRS}{{ a.pearson }}`, '6:6', /no "pearson"/],
 ]
 
-/** Whole front matters, over the sales file. */
+/** Mistakes in whole front matters, over the sales file. */
 export const IN_FRONT_MATTER: readonly Mistake[] = [
   ['varables: { a: { type: string } }', '2:1', /varables.*"variables"/],
   ['variables: { a: { type: strng } }', '2', /strng|one of/],

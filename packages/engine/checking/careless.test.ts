@@ -31,7 +31,7 @@ after(() => bench.close())
 
 const checks = new Map<string, Promise<Fault[]>>()
 
-/** Each source is checked once. */
+/** Returns the faults of a source. Each source is checked once. */
 function faultsOf(source: string): Promise<Fault[]> {
   const task = { kind: 'check' as const, template: templateOf(source), roots: bench.roots }
   const faults = checks.get(source) ?? bench.pool.check(task, { workspace_id: 'test' })
@@ -39,7 +39,7 @@ function faultsOf(source: string): Promise<Fault[]> {
   return faults
 }
 
-/** "line:column message remedy" of each error; line 1 is the first of the text. */
+/** Returns "line:column message remedy" of each error. Line 1 is the first of the text. */
 async function errorsOf(source: string, above: number): Promise<string[]> {
   return (await faultsOf(source))
     .filter(({ severity }) => severity === 'error')
@@ -92,7 +92,7 @@ test('a run tells the same mistakes by the same sentences, with the same names',
     })
     assert.equal(result.status, 'failed', text)
     const { detail } = result.status === 'failed' ? result.error : { detail: '' }
-    // DuckDB has words of its own for each.
+    // DuckDB words each of these errors itself.
     if (/\w+ Error: /.test(detail)) continue
     const sentences = (await errorsOf(source, 0)).map((error) => error.slice(error.indexOf(' ') + 1))
     const same = sentences.some(

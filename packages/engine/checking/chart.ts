@@ -1,4 +1,7 @@
-/** Judges `{% chart %}`: each type has what it needs, and its columns exist and hold numbers where numbers are drawn. */
+/**
+ * Judges `{% chart %}`. Each type must have its arguments, and its columns must exist and hold numbers if numbers are
+ * drawn.
+ */
 import { CHART_TYPES, type ChartType } from '@assay/model/insight'
 import type { Template } from '@assay/model/template'
 import type { Statement } from '../language/statements.ts'
@@ -14,7 +17,7 @@ interface Around {
   template: Template
 }
 
-/** The types that take an argument; the other arguments fit all. */
+/** The types that accept an argument. All types accept the other arguments. */
 const TAKEN_BY: Record<string, readonly ChartType[]> = {
   series: ['line', 'bar', 'area', 'point', 'interval', 'heatmap'],
   low: ['interval', 'forecast'],

@@ -61,7 +61,7 @@ function check(
   return checkTemplate(template!, given.inspection ?? inspection, methods)
 }
 
-/** "line:column code"; line 1 is the first of the body. */
+/** Returns "line:column code" of each fault. Line 1 is the first of the body. */
 function places(body: string, given: Parameters<typeof check>[1] = {}): string[] {
   return check(body, given).map(
     ({ line, column, code, partial }) =>

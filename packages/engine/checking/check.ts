@@ -28,7 +28,7 @@ import { tileFaults } from './tiles.ts'
 
 export type { Inspection, MethodShape, MethodTable } from './blocks.ts'
 
-/** The faults in the order of the text, without those that parseTemplate finds. */
+/** Returns the faults in the order of the text, without those that parseTemplate finds. */
 export function checkTemplate(template: Template, inspection: Inspection, methods: MethodTable): Fault[] {
   const faults = [
     ...sourceFaults(template, inspection),
@@ -77,7 +77,7 @@ function globalsOf(
   const globals = new Map<string, Static>([
     ['vars', vars],
     ['run', run],
-    // parseTemplate finds what is no attribute.
+    // parseTemplate finds names that are not attributes.
     ['reader', object('reader', {}, true)],
   ])
   for (const block of template.blocks) {
@@ -101,7 +101,10 @@ function outcomeOf(
   return ofSchema(block.name, visibleSchema(methods[block.method]!, options))
 }
 
-/** The title and paths see `vars` alone, `deliver_if` sees all. A title from a heading was judged with the body. */
+/**
+ * Judges the front matter. The title and paths see `vars` alone, `deliver_if` sees all. A title from a heading was
+ * judged with the body.
+ */
 function judgeFrontMatter(template: Template, context: ProseContext): void {
   const onlyVars = new Map([['vars', context.globals.get('vars')!]])
   for (const { file, line, column } of template.sources) {
@@ -126,7 +129,7 @@ function judgeFrontMatter(template: Template, context: ProseContext): void {
   }
 }
 
-/** The sources of metrics have names with a blank, and are read by the blocks that made them. */
+/** Tells whether a source is that of a metric. Its name has a blank, and the blocks that made it read it. */
 const isOfMetric = ({ name }: { name: string }): boolean => name.includes(' ')
 
 function unusedFaults(template: Template, used: Set<string>): Fault[] {
@@ -148,8 +151,8 @@ function unusedFaults(template: Template, used: Set<string>): Fault[] {
 }
 
 /**
- * Returns the names that are read, in lower case. Every word of SQL counts as one, so no warning is wrong, but some may
- * be missing.
+ * Returns the names that are read, in lower case. Every word of SQL counts as one, so no warning is wrong, but some
+ * may be missing.
  */
 function readNames({ blocks, variables }: Template): Set<string> {
   const names = new Set<string>()

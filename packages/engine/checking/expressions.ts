@@ -10,7 +10,7 @@ import { ValueError } from '../values/value.ts'
 import { fieldOf, NUMERIC, rowOf, type Static, scalar, UNKNOWN, withArticle } from './static-values.ts'
 
 export interface Judge {
-  /** The visible names, innermost scope last. */
+  /** The visible names, the innermost scope last. */
   scopes: ReadonlyMap<string, Static>[]
   report(code: string, offset: number, message: string, remedy: string): void
   /** Called for each variable that is read. */
@@ -139,7 +139,7 @@ function judgeFilter(value: Static, filter: FilterCall, judge: Judge): Static {
   return KEEPS_ROWS.has(filter.name) ? value : UNKNOWN
 }
 
-/** A distribution takes a number, and the names of `parameters` after its own. */
+/** Judges the filter of a distribution. It takes a number, and the names of `parameters` after its own. */
 function judgeDistribution(
   value: Static,
   filter: FilterCall,
@@ -193,7 +193,7 @@ function judgeColumnFilter(
   return name === 'group_by' || type === null ? UNKNOWN : scalar(type)
 }
 
-/** The type of the column; null if it is not known or the column does not exist. */
+/** Returns the type of the column; null if it is not known or the column does not exist. */
 export function judgeColumn(value: Static, column: string, offset: number, judge: Judge): ColumnType | null {
   if (value.kind !== 'rows' || value.columns === null) return null
   const found = value.columns.get(column)

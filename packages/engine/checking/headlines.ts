@@ -1,5 +1,5 @@
 /**
- * A headline must not hide what stands against it: a text that prints `X.headline` also prints `X.summary`, `X.caveats`,
+ * Finds headlines that hide their doubts. A text that prints `X.headline` must also print `X.summary`, `X.caveats`,
  * `X.notes` or `{% doubts %}`, in the body or in a partial.
  */
 import type { Fault, Template } from '@assay/model/template'
@@ -41,7 +41,7 @@ export function headlineFaults(template: Template): Fault[] {
   return headlines.filter(({ name }) => !told.has(name)).map(({ fault }) => fault)
 }
 
-/** The analyses whose doubts a statement prints: all of them for a plain `{% doubts %}`. */
+/** Returns the analyses whose doubts a statement prints: all of them for a plain `{% doubts %}`. */
 function doubted({ tag, expressions }: Statement, analyses: ReadonlySet<string>): Iterable<string> {
   if (tag !== 'doubts') return []
   return expressions.length === 0 ? analyses : expressions.flatMap(rootsOf)
@@ -53,7 +53,7 @@ function rootsOf({ operands }: Expression): string[] {
   )
 }
 
-/** `x.field` anywhere in the expressions and options of a statement. */
+/** Returns each `x.field` in the expressions and options of a statement. */
 function fieldsIn(statement: Statement): { root: string; field: string; begin: number }[] {
   const found: { root: string; field: string; begin: number }[] = []
   const visit = (operand: Operand): void => {

@@ -10,11 +10,11 @@ import { object, rowOf, type Static, scalar, UNKNOWN, withArticle } from './stat
 
 export interface ProseContext {
   template: Template
-  /** vars, run and the blocks. */
+  /** The names of vars, run and the blocks. */
   globals: ReadonlyMap<string, Static>
   usedVariables: Set<string>
   faults: Fault[]
-  /** The partials around, so that a cycle ends. */
+  /** The enclosing partials, by which a cycle ends. */
   open: string[]
 }
 
@@ -26,7 +26,7 @@ const LOOP = object('forloop', {
   last: scalar('boolean'),
 })
 
-/** `position` is given to all faults: for titles and paths, which are values of the front matter. */
+/** Judges a text. `position` is given to all faults, for titles and paths, which are values of the front matter. */
 export function judgeText(
   text: string,
   context: ProseContext,

@@ -7,9 +7,9 @@ export type Static =
   | { kind: 'unknown' }
   | { kind: 'scalar'; type: ColumnType }
   | { kind: 'list'; items: Static }
-  /** `columns`: null if they are not known. */
+  /** `columns` is null if they are not known. */
   | { kind: 'rows'; name: string; columns: ReadonlyMap<string, Static> | null }
-  /** `open`: it may have other fields. */
+  /** `open`: the object may have other fields. */
   | { kind: 'object'; name: string; fields: ReadonlyMap<string, Static>; open: boolean }
 
 export const UNKNOWN: Static = { kind: 'unknown' }
@@ -48,7 +48,7 @@ export function ofVariable(variable: Variable): Static {
   })
 }
 
-/** One of the rows, with its columns as fields. */
+/** Returns one of the rows, with its columns as fields. */
 export function rowOf(rows: Extract<Static, { kind: 'rows' }>): Static {
   const fields = rows.columns ?? new Map<string, Static>()
   return { kind: 'object', name: `a row of ${rows.name}`, fields, open: rows.columns === null }
@@ -61,7 +61,7 @@ const SCALARS: Record<string, ColumnType> = {
   boolean: 'boolean',
 }
 
-/** The value that a schema of shared/fields.ts describes. A scalar of several types is not judged. */
+/** Returns the value that a schema of shared/fields.ts describes. A scalar of several types is not judged. */
 export function ofSchema(name: string, schema: FieldSchema): Static {
   const { type = '', items, properties, anyOf } = schema
   if (anyOf) {
@@ -87,7 +87,7 @@ const ROWS_FIELDS: Record<string, Static> = {
   columns: { kind: 'list', items: scalar('text') },
 }
 
-/** The type of a field. If there is none: a sentence, and the names of the fields there are. */
+/** Returns the type of a field. If there is none, returns a sentence and the names of the existing fields. */
 export function fieldOf(value: Static, step: string | number): Static | { known: string[]; message: string } {
   switch (value.kind) {
     case 'unknown':

@@ -5,7 +5,7 @@ import { METHODS_WITH_TILES } from '../tiles/of-outcome.ts'
 import { suggest } from '../values/near.ts'
 import { NUMERIC, type Static } from './static-values.ts'
 
-/** `globals` tells what each block gives. */
+/** Returns the faults. `globals`: the fields and columns of each block. */
 export function tileFaults(template: Template, globals: ReadonlyMap<string, Static>): Fault[] {
   return (template.tiles ?? []).flatMap((choice) => {
     const found = faultOf(choice, template, globals)
@@ -57,7 +57,7 @@ function faultOf(
   return { code: 'wrong_type', message, remedy: `Name a numeric ${what}.` }
 }
 
-/** Returns null if the fields are not known. */
+/** Returns the fields; null if they are not known. */
 function fieldsOf(value: Static | undefined): ReadonlyMap<string, Static> | null {
   if (value?.kind === 'rows') return value.columns
   return value?.kind === 'object' && !value.open ? value.fields : null

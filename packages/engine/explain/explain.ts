@@ -24,7 +24,7 @@ import { There } from '../sources/there.ts'
 import { resolvePeriod } from '../values/period.ts'
 import { Recorded } from './recorded.ts'
 
-/** Rows of a source that are read as a sample. */
+/** The number of rows of a source that are read as a sample. */
 export const SAMPLE_ROWS = 10_000
 const RULED = 'A rule chooses its rows for each reader, so they are not counted.'
 
@@ -33,7 +33,7 @@ export interface ExplainContext {
   temp_folder: string
   spill_bytes?: number | null
   acquire: Acquire
-  /** The days of metrics that are kept; absent: none are. */
+  /** Keeps the days of metrics; absent if none are kept. */
   keeper?: PartitionKeeper | null
   signal: AbortSignal
 }
@@ -85,7 +85,7 @@ class Explainer {
     return { sample_rows: SAMPLE_ROWS, sources: [...this.#sources.values()], blocks }
   }
 
-  /** Periods are counted from the clock: no source is read for one that `until` counts from. */
+  /** Resolves periods by the clock. No source is read for a period that `until` counts from. */
   #withPeriods(): Record<string, unknown> {
     const { started_at, variables } = this.#task
     const { time_zone } = this.#template
@@ -134,7 +134,10 @@ class Explainer {
     return { ...context, source, template, vars: this.#vars, roots, reader: this.#reader, peek: false }
   }
 
-  /** Which days of a metric are kept, and which a run would read. The database adds up the latter for their number. */
+  /**
+   * Returns which days of a metric are kept, and which a run would read. The database adds up the latter for their
+   * number.
+   */
   async #days(
     source: Source,
     there: There,
@@ -153,7 +156,7 @@ class Explainer {
     return { sql: series.sql, days, ...moved }
   }
 
-  /** Reads a sample into the table of the source, and lets analyses ask that. */
+  /** Reads a sample into the table of the source, and lets analyses ask that table. */
   async #sample(name: string, there: There): Promise<void> {
     const attached = await there.attach()
     await there.sample(SAMPLE_ROWS, true)
@@ -178,7 +181,7 @@ class Explainer {
     return { ...found, place: 'database', statements, because }
   }
 
-  /** Runs the analysis over the sample. Returns why it ended before all was asked. */
+  /** Runs the analysis over the sample. Returns the reason if it ended before all was asked, else null. */
   async #tried(block: AnalysisBlock, plan: Plan): Promise<string | null> {
     const { engine } = this.#context
     const { started_at } = this.#task
@@ -218,7 +221,7 @@ const here = (name: string, reads: readonly string[]): ExplainedBlock => ({
   because: null,
 })
 
-/** The rows that move here, as the database counts them, and their bytes at the size of a sample. */
+/** Returns the rows that would be read here, as the database counts them, and their bytes by the size of a sample. */
 async function moves(
   there: There,
   what: string,

@@ -1,5 +1,5 @@
 /**
- * A relation of a database whose analyses are explained: what they ask is recorded in the SQL of the database, and
+ * A relation of a database whose analyses are explained. Their questions are recorded in the SQL of the database, and
  * answered by the engine over a sample of the rows.
  */
 import type { ExplainedStatement } from '@assay/model/explained'
@@ -34,7 +34,7 @@ export class Recorded {
     this.#options = options
   }
 
-  /** The statements since the last call. */
+  /** Returns the statements since the last call. */
   take(): ExplainedStatement[] {
     const taken = this.#statements
     this.#statements = []
@@ -54,7 +54,7 @@ export class Recorded {
     }
   }
 
-  /** What stands in a SELECT where the database reads the query of the source. */
+  /** Returns the text in a SELECT where the database reads the query of the source. */
   get #sample(): string {
     return `select * from ${identifier(this.#options.name)} -- the sample`
   }

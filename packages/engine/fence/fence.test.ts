@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createFence } from './fence.ts'
 
-/** So much below nothing that the fence stands 50 MB above it: any process of Node is larger. */
+/** The memory in bytes with which the fence stands 50 MB above zero. Any process of Node is larger. */
 const HARDLY_ANY = -650_000_000
 
 test('where there is no prlimit the process watches itself and is told once that it grew too large', async () => {
@@ -36,7 +36,7 @@ test('a process within its fence is left alone, and the fence can be moved', asy
     resolve()
   }, null)
   await fence.set(8_000_000_000)
-  // Two looks of the watcher, by timers that were set after it.
+  // Waits for two looks of the watcher, by timers that were set after its own.
   for (let look = 0; look < 2; look += 1) await new Promise((done) => setTimeout(done, 60))
   assert.equal(breached, false)
   await fence.set(HARDLY_ANY)

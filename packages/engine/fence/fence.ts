@@ -19,7 +19,7 @@ function findPrlimit(): string | null {
   return candidates.find((file) => existsSync(file)) ?? null
 }
 
-/** Bytes of the data segment that are reserved but not in memory. */
+/** Returns the bytes of the data segment that are reserved but not in memory. */
 function reservedBytes(): number {
   const status = readFileSync('/proc/self/status', 'latin1')
   const field = (name: string): number =>
@@ -32,7 +32,7 @@ export interface Fence {
   set(memoryBytes: number): Promise<void>
 }
 
-/** `onBreach` is called at most once, on systems without `prlimit`; it must end the process. */
+/** Makes a fence. `onBreach` is called at most once, on systems without `prlimit`; it must end the process. */
 export function createFence(onBreach: () => void, prlimit: string | null = findPrlimit()): Fence {
   let bytes = 0
   let reserved: number | undefined

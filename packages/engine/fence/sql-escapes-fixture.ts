@@ -1,6 +1,6 @@
 /**
- * Known ways out of an SQL block, from the engine's documentation, its issues and its own lists: each is refused by the guard
- * (sql-guard.test.ts), and docs/sandbox.md shows with which words.
+ * Known ways out of an SQL block, from the engine's documentation, its issues and its own lists. The guard refuses
+ * each (sql-guard.test.ts), and docs/sandbox.md shows its words.
  */
 export const ESCAPES: Record<string, string[]> = {
   Files: [

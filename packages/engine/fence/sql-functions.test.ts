@@ -17,7 +17,7 @@ interface Listed {
   volatile: boolean
 }
 
-/** Every function that the engine in use has, from itself. */
+/** Returns every function of the engine in use, from the engine itself. */
 async function functions(): Promise<Listed[]> {
   const { rows } = await readTable(
     engine,
@@ -68,7 +68,7 @@ test('no function that DuckDB calls volatile is on the list, but for error()', a
 
 test('the list names no function that DuckDB does not have', async () => {
   const known = new Set((await functions()).map(({ name }) => name))
-  // Written as operators or special forms, they never show in duckdb_functions().
+  // These are written as operators or special forms, so duckdb_functions() does not list them.
   for (const name of ['!', '->', '!~', '!~*', 'coalesce', 'ifnull', 'grouping', 'grouping_id'])
     known.add(name)
   for (const name of ['similar_to_escape', 'not_similar_to_escape', 'row', 'unnest']) known.add(name)

@@ -1,8 +1,9 @@
 /**
- * The functions that an SQL block may call; all others are refused. A function is allowed if its result depends on its
- * arguments alone. Refused are clocks, random values, sessions and settings, files, catalogs, functions that run SQL
- * held in a string, that wait, log or change state, and the engine's internals. The lists cover all functions of DuckDB
- * 1.5.6 (duckdb_functions()); sql-functions.test.ts compares them, so that a new version shows its new functions.
+ * Lists the functions that an SQL block may call; all others are refused. A function is allowed if its result depends
+ * on its arguments alone. Refused are clocks, random values, sessions and settings, files, catalogs, functions that
+ * run SQL held in a string, that wait, log or change state, and the engine's internals. The lists cover all functions
+ * of DuckDB 1.5.6 (duckdb_functions()); sql-functions.test.ts compares them, so that a new version shows its new
+ * functions.
  */
 
 function names(text: string): string[] {
@@ -92,7 +93,7 @@ const AGGREGATES = names(`
   weighted_avg
 `)
 
-/** Scalar functions, operators, aggregates and window functions, in lower case. */
+/** The scalar functions, operators, aggregates and window functions, in lower case. */
 export const ALLOWED_FUNCTIONS: ReadonlySet<string> = new Set([
   ...OPERATORS,
   ...NUMBERS,
@@ -104,12 +105,12 @@ export const ALLOWED_FUNCTIONS: ReadonlySet<string> = new Set([
   ...AGGREGATES,
 ])
 
-/** Table functions, called after FROM. */
+/** The table functions, which are called after FROM. */
 export const ALLOWED_TABLE_FUNCTIONS: ReadonlySet<string> = new Set(
   names('generate_series json_each json_tree range repeat repeat_row unnest'),
 )
 
-/** The least number of arguments; with fewer the function reads the clock, as `age(t)` does. */
+/** The least number of arguments. With fewer the function reads the clock, as `age(t)` does. */
 export const LEAST_ARGUMENTS: ReadonlyMap<string, number> = new Map([['age', 2]])
 
 /** Names that DuckDB answers from the clock or the session if no column has them. */

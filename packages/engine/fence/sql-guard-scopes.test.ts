@@ -1,4 +1,7 @@
-/** Every view of the engine's own catalog, through every form that gives a name a scope: none may give a server's path. */
+/**
+ * Tries every view of the engine's own catalog, in every form that gives a name a scope. None may give a path of the
+ * server.
+ */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import os from 'node:os'
@@ -29,7 +32,10 @@ after(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** `#` is the name of the catalog, `K` the same with a letter that JavaScript takes for a "k" and DuckDB does not. */
+/**
+ * The forms. `#` is the name of the catalog; `K` is the same name with a letter that JavaScript reads as "k" and
+ * DuckDB does not.
+ */
 const FORMS = [
   'from #',
   'from main.#',

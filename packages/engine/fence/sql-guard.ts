@@ -16,7 +16,7 @@ import { ALLOWED_EXPRESSIONS, ALLOWED_NODES, ALLOWED_TYPES } from './sql-nodes.t
 import { unknownFunction } from './unknown-functions.ts'
 import { type UsedNames, usedNames } from './used-names.ts'
 
-/** Line and column count from 1, within the SQL. */
+/** A fault. Line and column count from 1, within the SQL. */
 export interface SqlFault {
   message: string
   remedy: string
@@ -28,8 +28,8 @@ export interface SqlFault {
 export interface SessionName {
   name: string
   /**
-   * The sources and blocks of which one must have such a column: those of the same FROM for names of the clock, else
-   * all that are read.
+   * The sources and blocks of which one must have such a column. For names of the clock they are those of the same
+   * FROM, else all that are read.
    */
   among: string[]
   fault: SqlFault
@@ -38,16 +38,16 @@ export interface SessionName {
 export type Judgement =
   | {
       ok: true
-      /** The sources and blocks that it reads. */
+      /** The sources and blocks that the statement reads. */
       reads: string[]
-      /** The names of columns that it uses. */
+      /** The names of columns that the statement uses. */
       uses: UsedNames
       session: SessionName[]
     }
   | { ok: false; fault: SqlFault }
 
 export interface Guard {
-  /** `names`: the sources and earlier blocks. */
+  /** Judges a statement. `names`: the sources and earlier blocks. */
   judge(sql: string, names: readonly string[]): Promise<Judgement>
 }
 
@@ -58,7 +58,7 @@ const AGGREGATES_BY_NAME = new Set([
   'array_aggr',
   'array_aggregate',
 ])
-/** Their second argument names types in JSON, which DuckDB looks up in its catalog. */
+/** Functions whose second argument names types in JSON, which DuckDB looks up in its catalog. */
 const BY_STRUCTURE = new Set(['from_json', 'from_json_strict', 'json_transform', 'json_transform_strict'])
 /** A type with its numbers and brackets. */
 const NAMED_TYPE = /^\s*(\w+)\s*(\([\d\s,]*\))?\s*(\[\d*\])*\s*$/
@@ -79,7 +79,7 @@ interface Collected {
   inScope: readonly string[]
 }
 
-/** A source or block in scope, and what it is called there. */
+/** A source or block in scope, with its name there. */
 interface Named {
   relation: string
   called: string
@@ -87,7 +87,7 @@ interface Named {
 
 class Refusal extends Error {
   readonly remedy: string
-  /** Offset in the SQL, in bytes. */
+  /** The offset in the SQL, in bytes. */
   readonly at: number
   readonly call: Call | null
 
@@ -118,7 +118,7 @@ function position(sql: string, offset: number): { line: number; column: number }
   return { line: before.length, column: before.at(-1)!.length + 1 }
 }
 
-/** The relations in scope after FROM: folded name to the declared name, or to null for a table of a WITH. */
+/** The relations in scope after FROM: the declared name by the folded name, or null for a table of a WITH. */
 type Scope = ReadonlyMap<string, string | null>
 
 /** Folds a name as DuckDB does: ASCII letters only. toLowerCase() would also fold the Kelvin sign to "k". */
@@ -218,7 +218,7 @@ function columnReference(node: TreeNode, found: Collected, at: number): void {
   found.session.push({ name, at, among: CLOCK_COLUMNS.has(name) ? found.inScope : null })
 }
 
-/** The sources and blocks that a FROM names itself, whose columns keep their names. */
+/** Returns the sources and blocks that a FROM names itself. Their columns keep their names. */
 function namedByFrom(from: TreeNode | null | undefined, scope: Scope): Named[] {
   if (from?.type === 'JOIN') {
     const { left, right, join_type: kind } = from as { left: TreeNode; right: TreeNode; join_type?: string }
@@ -252,7 +252,7 @@ function inScopeOf(from: TreeNode | undefined, scope: Scope): string[] {
     .map(({ relation }) => relation)
 }
 
-/** Walks with other columns in scope. */
+/** Walks a part with other columns in scope. */
 function within(found: Collected, inScope: readonly string[], visit: () => void): void {
   const before = found.inScope
   found.inScope = inScope
@@ -262,7 +262,7 @@ function within(found: Collected, inScope: readonly string[], visit: () => void)
 
 const LIMITS = new Set(['LIMIT_MODIFIER', 'LIMIT_PERCENT_MODIFIER'])
 
-/** A query node, a table or a modifier. */
+/** Walks a query node, a table or a modifier. */
 function part(node: TreeNode, scope: Scope, found: Collected, at: number, depth: number): void {
   const type = node.type as string
   if (!ALLOWED_NODES.has(type)) {
@@ -295,7 +295,7 @@ function part(node: TreeNode, scope: Scope, found: Collected, at: number, depth:
     within(found, [], () => walk(from, inner, found, at, depth + 1))
     return within(found, inScopeOf(from, inner), () => children(others, inner, found, at, depth))
   }
-  // ORDER BY of a set operation sees what its SELECTs give.
+  // The ORDER BY of a set operation sees the columns that its SELECTs return.
   if (type === 'SET_OPERATION_NODE') return within(found, [], () => children(rest, inner, found, at, depth))
   if (type !== 'RECURSIVE_CTE_NODE') return children(rest, inner, found, at, depth)
   // Only the recursive part sees the table itself.
@@ -315,7 +315,7 @@ function withTables(ctes: TreeNode, scope: Scope, found: Collected, at: number, 
   return inner
 }
 
-/** The scope with a table of a WITH added. */
+/** Returns the scope with a table of a WITH added. */
 function named(scope: Scope, name: string, at: number): Scope {
   const folded = fold(name)
   if (CATALOG.test(folded)) {
@@ -335,7 +335,7 @@ function baseTable(node: TreeNode, scope: Scope, found: Collected, at: number): 
     const name = [catalog, schema, table].filter(Boolean).join('.')
     const known = [...new Set([...scope.values()].filter((one) => one !== null))]
     const list = known.length > 0 ? ` There are: ${known.join(', ')}.` : ''
-    // A list of an analysis, written with a dot as in the text of a template.
+    // This is a list of an analysis, written with a dot as in the text of a template.
     const meant = scope.get(fold(`${schema}_${table}`))
     refuse(
       `There is no source or earlier block named ${JSON.stringify(name)}.`,
@@ -396,7 +396,7 @@ function judgeTree(sql: string, tree: TreeNode, names: readonly string[]): Judge
   return { ok: true, reads: [...found.reads], uses: usedNames(tree.statements), session }
 }
 
-/** Verdicts depend on the SQL and the names alone, so those that pass are kept. */
+/** The most verdicts that are kept. They depend on the SQL and the names alone; only those that pass are kept. */
 const KEPT_MOST = 200
 const KEPT_CHARACTERS = 20_000
 
@@ -404,7 +404,7 @@ const PARSE = 'select json_serialize_sql($sql::varchar)'
 
 let listed: Set<string> | undefined
 
-/** Whether DuckDB has a function of this name. The first call lists them, which takes 5 ms. */
+/** Tells whether DuckDB has a function of this name. The first call lists them, which takes 5 ms. */
 async function exists(engine: Engine, name: string): Promise<boolean> {
   if (!listed) {
     const sql = 'select distinct lower(function_name) from duckdb_functions()'
@@ -416,7 +416,7 @@ async function exists(engine: Engine, name: string): Promise<boolean> {
 
 const passed = new Map<string, Judgement>()
 
-/** A guard that parses in this engine, sealed or not. All guards of a process share the kept verdicts. */
+/** Makes a guard that parses in this engine, sealed or not. All guards of a process share the kept verdicts. */
 export function createGuard(engine: Engine): Guard {
   return {
     async judge(sql, names) {

@@ -1,6 +1,6 @@
 /** The parts of DuckDB's parse tree that a statement may have. Everything else is refused. */
 
-/** The expressions: the allowed types of each class. */
+/** The allowed types of each class of expressions. */
 export const ALLOWED_EXPRESSIONS: Readonly<Record<string, RegExp>> = {
   BETWEEN: /^COMPARE_(NOT_)?BETWEEN$/,
   CASE: /^CASE_EXPR$/,
@@ -23,7 +23,7 @@ export const ALLOWED_EXPRESSIONS: Readonly<Record<string, RegExp>> = {
     /^WINDOW_(AGGREGATE|ROW_NUMBER|RANK|RANK_DENSE|PERCENT_RANK|CUME_DIST|NTILE|FIRST_VALUE|LAST_VALUE|NTH_VALUE|LEAD|LAG|FILL)$/,
 }
 
-/** The query nodes, tables, modifiers and orders. */
+/** The allowed query nodes, tables, modifiers and orders. */
 export const ALLOWED_NODES: ReadonlySet<string> = new Set(
   `SELECT_NODE SET_OPERATION_NODE RECURSIVE_CTE_NODE CTE_NODE
   BASE_TABLE EMPTY EXPRESSION_LIST JOIN PIVOT SUBQUERY TABLE_FUNCTION

@@ -2,7 +2,7 @@
 import { nearest } from '../values/near.ts'
 import { ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS } from './sql-functions.ts'
 
-/** Functions of other databases, and what DuckDB writes. */
+/** Functions of other databases, with what DuckDB writes for each. */
 const ELSEWHERE: Record<string, string> = {
   charindex: 'strpos(text, part)',
   convert: 'cast(value as type)',
@@ -36,7 +36,7 @@ const ELSEWHERE: Record<string, string> = {
   unix_timestamp: 'epoch(timestamp)',
 }
 
-/** `name` in lower case. */
+/** Returns the message and the remedy. `name` is in lower case. */
 export function unknownFunction(name: string, afterFrom: boolean): { message: string; remedy: string } {
   const message = `There is no function ${name}().`
   const instead = ELSEWHERE[name]

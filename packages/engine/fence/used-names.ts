@@ -4,11 +4,11 @@
  */
 
 export interface UsedNames {
-  /** In lower case. */
+  /** The names in lower case. */
   names: ReadonlySet<string>
-  /** Those of them that stand without a dot. The name of a source that stands so is its whole row. */
+  /** The names that stand without a dot. The name of a source that stands so is its whole row. */
   alone: ReadonlySet<string>
-  /** Any column may be used. */
+  /** True if any column may be used. */
   all: boolean
 }
 
@@ -20,7 +20,7 @@ interface Found {
 
 type TreeNode = Record<string, unknown>
 
-/** `tree`: the statements of json_serialize_sql. */
+/** Returns the used names. `tree`: the statements of json_serialize_sql. */
 export function usedNames(tree: unknown): UsedNames {
   const found: Found = { names: new Set(), alone: new Set(), all: false }
   visit(tree, found)
@@ -60,7 +60,7 @@ function note(node: TreeNode, found: Found): void {
   if (handsOn(node) && byPlaces(node)) found.all = true
 }
 
-/** Tells whether it returns columns that it does not name. */
+/** Tells whether the node returns columns that it does not name. */
 function handsOn(node: TreeNode): boolean {
   if (node.type === 'SELECT_NODE') return listOf(node.select_list).some((one) => one.class === 'STAR')
   return node.type !== 'BASE_TABLE' && Object.values(node).some((one) => hasStar(one))
@@ -71,7 +71,7 @@ function hasStar(value: unknown): boolean {
   return (value as TreeNode).class === 'STAR' || Object.values(value).some(hasStar)
 }
 
-/** Tells whether its columns are named by position, or all are compared. */
+/** Tells whether the node names columns by position, or compares all of them. */
 function byPlaces(node: TreeNode): boolean {
   if (node.type === 'SET_OPERATION_NODE') return true
   if (isFilled(node.column_name_alias) || (isFilled(node.aliases) && node.query !== undefined)) return true
@@ -80,7 +80,7 @@ function byPlaces(node: TreeNode): boolean {
   return listOf(node.modifiers).some(({ type, orders }) => type === 'DISTINCT_MODIFIER' || isPlaced(orders))
 }
 
-/** Tells whether it orders or groups by the position of a column, or by all. */
+/** Tells whether the list orders or groups by the position of a column, or by all columns. */
 function isPlaced(list: unknown): boolean {
   return listOf(list).some((one) => {
     const { class: kind } = (one.expression ?? one) as TreeNode

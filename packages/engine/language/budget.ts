@@ -1,10 +1,10 @@
 /** Bounds the output and the time of one rendering. */
 import { ValueError } from '../values/value.ts'
 
-/** Characters and items that filters, ranges and the output make together. */
+/** The most characters and items that filters, ranges and the output make together. */
 const MAX_SPENT = 50_000_000
 const MAX_MS = 60_000
-/** The clock is read once in so many statements. */
+/** The number of statements between two readings of the clock. */
 const STATEMENTS_A_LOOK = 64
 
 const REMEDY = 'Loop over less, or aggregate in SQL.'
@@ -19,7 +19,7 @@ export class Budget {
     this.#deadline = performance.now() + ms
   }
 
-  /** Throws ValueError if the sum exceeds the bound. */
+  /** Adds to the sum. Throws ValueError if it exceeds the bound. */
   spend(count: number): void {
     if (count > 0) this.#left -= count
     if (this.#left < 0) throw new ValueError('Rendering stopped: memory limit exceeded.', REMEDY)

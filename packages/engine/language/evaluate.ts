@@ -8,14 +8,14 @@ import { type AbsentItem, absentItem, compare, isTruthy, property } from './oper
 import { type From, filtered, type GivenValue, merged, stepped, type Trail } from './origins.ts'
 
 export interface Context {
-  /** The value of a name; undefined if there is none. */
+  /** Returns the value of a name; undefined if there is none. */
   lookup(name: string): unknown
   budget: Budget
-  /** Where the value comes from that was evaluated last; null: it is not noted. */
+  /** The origin of the last evaluated value; null if origins are not noted. */
   trail: Trail | null
 }
 
-/** Throws OffsetFault. `empty` and `blank` by themselves are empty text. */
+/** Evaluates an expression. Throws OffsetFault. `empty` and `blank` by themselves are empty text. */
 export function evaluate(expression: Expression, context: Context): unknown {
   const { operands, operators, filters } = expression
   let value: unknown
@@ -75,7 +75,7 @@ export function evaluateOperand(operand: Operand, context: Context): unknown {
   }
 }
 
-/** The values; the trail is that of all together. */
+/** Returns the values. The trail then has the origins of all of them. */
 function collected(expressions: readonly Expression[], context: Context): unknown[] {
   const { trail } = context
   const froms: (From | null)[] = []
@@ -88,7 +88,7 @@ function collected(expressions: readonly Expression[], context: Context): unknow
   return values
 }
 
-/** A bound of a range as a number: null is 0, text that is no number is NaN. */
+/** Returns a bound of a range as a number. Null is 0; text that is not a number is NaN. */
 function bound(value: unknown): number {
   if (isText(value)) return Number(value.toString())
   return value !== null && (typeof value === 'object' || typeof value === 'symbol')
@@ -99,7 +99,7 @@ function bound(value: unknown): number {
 const isText = (value: unknown): value is Exact | Markdown | Rounded =>
   value instanceof Exact || value instanceof Markdown || value instanceof Rounded
 
-/** An item that a list does not have is null, and so is each column of a row that rows do not have. */
+/** Evaluates a path. An item that a list does not have is null, and so is each column of a row that rows do not have. */
 function evaluatePath(path: Path, context: Context): unknown {
   const names = [path.root]
   let value = context.lookup(path.root)
@@ -127,8 +127,8 @@ function evaluatePath(path: Path, context: Context): unknown {
 }
 
 /**
- * Comparisons bind tightest, then `not`, then `and` and `or`. Operators of one rank are taken from the right. All
- * operands have been evaluated: an unknown name is a fault on either side of `or`.
+ * Combines values by operators. Comparisons bind tightest, then `not`, then `and` and `or`. Operators of one rank are
+ * applied from the right. All operands have been evaluated: an unknown name is a fault on either side of `or`.
  */
 function combine(operators: readonly string[], values: unknown[]): unknown {
   const clauses: unknown[] = []

@@ -5,7 +5,7 @@
 import { OffsetFault } from './fault.ts'
 import { closingQuote, isBlank } from './tokens.ts'
 
-/** `x == empty` and `x == blank` compare with these. Everywhere else they are empty text. */
+/** The value of `empty` and `blank` in `x == empty` and `x == blank`. Everywhere else both are empty text. */
 export const EMPTY = Symbol('empty')
 export const BLANK = Symbol('blank')
 
@@ -30,7 +30,7 @@ export interface FilterCall {
 /** Operands with operators between them, then filters over the whole. */
 export interface Expression {
   operands: readonly Operand[]
-  /** In the order of the text; each `not` stands before the operator that follows its operand. */
+  /** The operators in the order of the text. Each `not` stands before the operator that follows its operand. */
   operators: readonly string[]
   filters: readonly FilterCall[]
   begin: number
@@ -43,7 +43,7 @@ export interface NamedArgument {
   begin: number
 }
 
-/** The arguments of our tags: at most some without a name first, then those with one. */
+/** The arguments of our tags: first a limited number without a name, then those with one. */
 export interface Arguments {
   plain: Expression[]
   named: NamedArgument[]
@@ -69,7 +69,7 @@ const MAX_DEPTH = 20
 const MAX_VALUES = 100_000
 const NONE: readonly never[] = []
 
-/** Counts down the values that may still be read: one for all texts of a template. */
+/** Counts down the values that may still be read. All texts of a template share one count. */
 export class ValueCount {
   left = MAX_VALUES
 }
@@ -126,7 +126,7 @@ export class Reader {
     return this.match(NAME) ?? this.fail(`${what} is missing here.`, `Found ${this.found()}.`)
   }
 
-  /** A keyword such as `in`, standing alone. */
+  /** Reads a keyword such as `in`, standing alone. Returns false if another word follows. */
   word(word: string): boolean {
     this.skipBlanks()
     if (!this.text.startsWith(word, this.position)) return false
@@ -252,8 +252,8 @@ export class Reader {
   }
 
   /**
-   * `wide`: as Liquid has it, with operators and filter arguments that have names. Else as our tags have it: lists and
-   * maps may stand in place of a value.
+   * Reads an expression. `wide`: by Liquid's rules, with operators and named arguments of filters. Otherwise by the
+   * rules of our tags: lists and maps may replace a value.
    */
   expression(wide = true): Expression {
     this.skipBlanks()
@@ -317,7 +317,7 @@ export class Reader {
     return { name, args, begin }
   }
 
-  /** "NAME:" */
+  /** Reads "NAME:". */
   #label(): { name: string; begin: number } | null {
     this.skipBlanks()
     const begin = this.position
@@ -327,7 +327,7 @@ export class Reader {
     return null
   }
 
-  /** `{% tag a, b, name: value %}`: at most `plain` without a name. */
+  /** Reads `{% tag a, b, name: value %}`. `plain`: the most arguments without a name. */
   arguments(plain: number): Arguments {
     const found: Arguments = { plain: [], named: [] }
     const names = new Set<string>()

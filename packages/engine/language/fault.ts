@@ -54,7 +54,7 @@ export class TemplateFault extends Error {
   }
 }
 
-/** Faults in the order of the text; a repeated fault is left out. */
+/** Sorts faults by their place in the text. A repeated fault is left out. */
 export function sortFaults(faults: Fault[]): Fault[] {
   const seen = new Set<string>()
   return faults
@@ -65,7 +65,7 @@ export function sortFaults(faults: Fault[]): Fault[] {
     })
 }
 
-/** Gives the position of an offset into the text. */
+/** Returns a function that gives the position of an offset into the text. */
 export function positionsIn(text: string): (offset: number) => Position {
   let starts: number[] | null = null
   return (offset) => {

@@ -12,14 +12,14 @@ export interface Fence {
   text: string
   /** The line number of the first line of text. */
   line: number
-  /** `sql NAME at: CONNECTION`: the connection in whose database the SQL runs. */
+  /** The connection of `sql NAME at: CONNECTION`, in whose database the SQL runs; null if there is none. */
   at: string | null
   /** The position of the name. */
   opening: { line: number; column: number }
 }
 
 export interface Pieces {
-  /** Null if there is none. Its first line is line 2 of the source. */
+  /** The front matter; null if there is none. Its first line is line 2 of the source. */
   front_matter: string | null
   fences: Fence[]
   body: string
@@ -33,7 +33,10 @@ export const RESERVED = new Set(
   'vars run reader forloop true false nil null empty blank and or not contains'.split(' '),
 )
 
-/** Newlines become \n and a byte order mark is removed; line numbers stay. */
+/**
+ * Replaces line ends by
+ * and removes a byte order mark. Line numbers stay.
+ */
 export function normaliseNewlines(source: string): string {
   return source.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n')
 }
@@ -90,7 +93,7 @@ function takeFences(lines: string[], from: number, faults: Fault[]): Fence[] {
   return fences
 }
 
-/** The Liquid `comment` or `raw` that is open after the line. */
+/** Returns the Liquid `comment` or `raw` that is open after the line; null if none is. */
 function hiddenAfter(line: string, before: string | null): string | null {
   let hidden = before
   for (const [, end, name] of line.matchAll(/\{%-?\s*(end)?(comment|raw)\b/g)) {
@@ -106,7 +109,7 @@ function closingLine(lines: string[], opening: number, mark: string): number {
   return -1
 }
 
-/** A fence marked `analysis` is always a block, one marked `sql` or `metric` only if it has a name. */
+/** Tells whether a fence is a block. `analysis` always is, `sql` or `metric` only with a name. */
 function isBlockFence(info: string): boolean {
   return /^(analysis(\s|$)|(?:sql|metric)\s+\S)/.test(info.trim())
 }
@@ -144,7 +147,7 @@ function readInfo(opening: RegExpExecArray, index: number, faults: Fault[]): Fen
   return { kind, name, text: '', line: index + 2, at, opening: position }
 }
 
-/** "at: shop". */
+/** Reads "at: shop". */
 function connectionIn(words: readonly string[]): string | null {
   return /^at: ?([a-z_][a-z0-9_-]*)$/.exec(words.join(' '))?.[1] ?? null
 }

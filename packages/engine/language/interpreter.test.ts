@@ -57,7 +57,10 @@ function faultOf(body: string): { code: string; message: string } {
   throw new Error(`nothing was wrong with ${body}`)
 }
 
-/** Templates with the Markdown that liquidjs 10.30.1 made of them, written down before our own evaluator took over. Since then percent have a space, and tables readable names. */
+/**
+ * Templates with the Markdown that liquidjs 10.30.1 made of them, recorded before our own evaluator replaced it.
+ * Since then percentages have a space, and tables have readable names.
+ */
 const golden = JSON.parse(readFileSync(path.join(import.meta.dirname, 'liquid-golden.json'), 'utf8')) as {
   template: string
   markdown: string
@@ -151,7 +154,7 @@ test('a hundred levels of tags are rendered, and through partials five hundred',
   )
 })
 
-/** Of this process: how busy the rest of the machine is does not matter. */
+/** Returns the milliseconds of processor time of this process, so that the load of the machine does not count. */
 const cpuMs = (): number => process.cpuUsage().user / 1000
 
 test('twenty thousand tags on one line, and as many filters in a row, take no time to speak of', () => {

@@ -1,4 +1,4 @@
-/** Runs the statements of a text over named values and gives what they print. */
+/** Runs the statements of a text over named values and returns the printed text. */
 import type { Fault } from '@assay/model/template'
 import { Markdown, ValueError } from '../values/value.ts'
 import { Budget } from './budget.ts'
@@ -11,8 +11,8 @@ import { type Printed, Recorder } from './recorder.ts'
 import { type Piece, type Prose, readProse, type Statement } from './statements.ts'
 
 /**
- * A tag of templates beside those of Liquid. It returns what it prints. `seen` returns the origin of the value that was
- * evaluated last. Throws ValueError.
+ * A tag of templates beside those of Liquid. It returns the printed text. `seen` returns the origin of the last
+ * evaluated value. Throws ValueError.
  */
 export type Tag = (
   statement: Statement,
@@ -20,22 +20,22 @@ export type Tag = (
   seen: () => From | null,
 ) => string | Printed
 
-/** A value that has a name, and where it comes from. */
+/** A value with a name, and its origin. */
 interface Named {
   value: unknown
   from: From | null
 }
 
 export interface InterpreterOptions {
-  /** What every text and partial sees. */
+  /** The names that every text and partial sees. */
   globals: Record<string, unknown>
-  /** The text that `{{ }}` prints for a value. */
+  /** Returns the text that `{{ }}` prints for a value. */
   print: (value: unknown) => string
   tags?: Record<string, Tag>
   partials?: Record<string, string>
-  /** Called with the length of each text that is printed; throws to stop. */
+  /** Called with the length of each printed text. It throws to stop. */
   onPrint?: (length: number) => void
-  /** Default: that of a report. */
+  /** The budget; by default that of a report. */
   budget?: Budget
 }
 
@@ -44,11 +44,11 @@ interface Frame {
   partial: string | null
   prose: Prose
   depth: number
-  /** What `assign`, `capture` and the arguments of `render` have set. */
+  /** The names that `assign`, `capture` and the arguments of `render` have set. */
   names: Map<string, Named>
-  /** The names of the loops around, innermost last. */
+  /** The names of the enclosing loops, innermost last. */
   loops: Map<string, Named>[]
-  /** Set by `break` and `continue` until the loop around has seen it. */
+  /** Set by `break` and `continue` until the enclosing loop has seen it. */
   leaving: 'break' | 'continue' | null
   context: Context
 }
@@ -72,7 +72,7 @@ export class Interpreter {
     this.#budget = options.budget ?? new Budget()
   }
 
-  /** The text that is printed, and where its numbers come from. Throws TemplateFault. */
+  /** Returns the printed text with the origins of its numbers. Throws TemplateFault. */
   render(text: string): Printed {
     this.#printed = ''
     this.#levels = 0
@@ -80,7 +80,7 @@ export class Interpreter {
     return { text: this.#printed, marks: this.#recorder.finish(this.#printed.length) }
   }
 
-  /** Whether an expression over the globals holds. Throws OffsetFault. */
+  /** Tells whether an expression over the globals holds. Throws OffsetFault. */
   test(expression: Expression): boolean {
     return isTruthy(evaluate(expression, this.#contextOf(new Map(), [])))
   }
@@ -109,7 +109,7 @@ export class Interpreter {
     return root
   }
 
-  /** Evaluates an expression and notes where its value comes from. */
+  /** Evaluates an expression and records its origin. */
   #named(expression: Expression, { context }: Frame): Named {
     const value = evaluate(expression, context)
     return { value, from: this.#seen() }
@@ -183,7 +183,7 @@ export class Interpreter {
     }
   }
 
-  /** Captured text is already Markdown, so printing must not escape it again. */
+  /** Captures text. It is already Markdown, so printing must not escape it again. */
   #capture({ sections, binds }: Statement, frame: Frame): void {
     const around = this.#printed
     this.#printed = ''
@@ -200,7 +200,7 @@ export class Interpreter {
     }
   }
 
-  /** Every `when` that holds is rendered; `else` if none does. What stands before the first `when` is not printed. */
+  /** Renders every `when` that holds, or `else` if none does. Text before the first `when` is not printed. */
   #case({ expressions, sections }: Statement, frame: Frame): void {
     const value = evaluate(expressions[0]!, frame.context)
     let found = false
@@ -238,7 +238,7 @@ export class Interpreter {
     frame.loops.pop()
   }
 
-  /** `offset` first, then `limit`, then `reversed`, in whatever order they are written. */
+  /** Returns the chosen items: `offset` first, then `limit`, then `reversed`, in whatever order they are written. */
   #chosen(items: unknown[], { named }: Statement, frame: Frame): unknown[] {
     const options = new Map(named.map(({ name, value }) => [name, evaluate(value, frame.context)]))
     const offset = options.has('offset') ? items.slice(Number(options.get('offset') ?? 0)) : items
@@ -246,7 +246,7 @@ export class Interpreter {
     return options.has('reversed') ? limited.toReversed() : limited
   }
 
-  /** The partial sees its arguments and the globals, nothing of the text around it. */
+  /** Renders a partial. It sees its arguments and the globals, and no name of the enclosing text. */
   #partial({ begin, named, target }: Statement, frame: Frame): void {
     const { partials = {} } = this.#options
     const name = target!

@@ -10,7 +10,7 @@ sources: { flights: { file: flights.csv } }
 ---
 `
 
-/** "line:column remedy" of each fault; line 1 is the first of the body. */
+/** Returns "line:column remedy" of each fault. Line 1 is the first of the body. */
 function faultsOf(body: string): string[] {
   const { faults } = parseTemplate({ template_id: 't', source: SETTINGS + body, partials: {} })
   return faults.map(

@@ -1,7 +1,7 @@
 /**
  * Finds Liquid inside a block: `{{ vars.x }}` or `{% if %}` in SQL, in a query or in the options of an analysis. Only
- * prose is Liquid, so inside a block it would stay as written and match nothing. Strings and comments count as well,
- * because Liquid there is a mistake, too.
+ * prose is Liquid, so inside a block it would stay as written and match nothing. Liquid in strings and comments is a
+ * mistake too, so it counts.
  */
 import type { Fault } from '@assay/model/template'
 import { makeFault, type Position } from './fault.ts'
@@ -9,11 +9,11 @@ import { makeFault, type Position } from './fault.ts'
 /** The names that a block may have meant. */
 export interface Names {
   variables: ReadonlySet<string>
-  /** The sources and SQL blocks. */
+  /** The names of sources and SQL blocks. */
   relations: ReadonlySet<string>
 }
 
-/** The most faults of one block: more say nothing new. */
+/** The most faults of one block. Further ones say nothing new. */
 const MOST = 50
 const LIQUID_STARTS = /^-?\s*[\p{L}_]/u
 const OUTPUT = /^-?\s*(vars\.)?([\p{L}_][\p{L}\p{N}_]*)((?:\.[a-z]+)*)/u
@@ -45,7 +45,7 @@ export function liquidFaults(
   return faults
 }
 
-/** Gives the first end at an offset or after it; -1 if there is none. The offsets must rise. */
+/** Returns a function that gives the first end at an offset or after it; -1 if there is none. The offsets must rise. */
 function endsOf(text: string, mark: string): (from: number) => number {
   let found = 0
   return (from) => {

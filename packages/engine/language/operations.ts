@@ -3,12 +3,12 @@ import { compareNumeric, toNumeric } from '../values/numbers.ts'
 import { Exact, isPlainObject, Markdown, Rounded } from '../values/value.ts'
 import { BLANK, EMPTY } from './expressions.ts'
 
-/** False and null are false, all else is true. */
+/** Tells whether a value is true. Only false and null are false. */
 export function isTruthy(value: unknown): boolean {
   return value !== false && value !== null && value !== undefined
 }
 
-/** The value of `value.key` or `value[key]`; undefined if there is none. Null has only null in it. */
+/** Returns `value.key` or `value[key]`; undefined if there is none. Null has only null in it. */
 export function property(value: unknown, key: unknown): unknown {
   if (value === null || value === undefined) return null
   if (typeof value === 'string' || value instanceof Markdown) {
@@ -21,7 +21,7 @@ export function property(value: unknown, key: unknown): unknown {
   return name === 'size' ? Object.keys(value).length : undefined
 }
 
-/** Rows have `size`, `columns` and `truncated` as properties of their own. */
+/** Returns an item of a list. Rows also have `size`, `columns` and `truncated` as properties. */
 function itemOf(list: unknown[], key: unknown): unknown {
   if (typeof key === 'number') return itemAt(list, key)
   if (typeof key !== 'string' || key === 'length') return undefined
@@ -35,13 +35,13 @@ function itemAt(list: unknown[], index: number): unknown {
   return Object.hasOwn(list, index < 0 ? list.length + index : index) ? (list.at(index) ?? null) : undefined
 }
 
-/** Stands for an item that a list does not have. */
+/** Replaces an item that a list does not have. */
 export interface AbsentItem {
   /** Returns null for a column of the rows, undefined for a name that they lack. */
   property(key: unknown): null | undefined
 }
 
-/** `list[7]`, `list.first` or `list.last` where the list has no such item; null where the step asks for something else. */
+/** Returns the absent item of `list[7]`, `list.first` or `list.last`. Null if the step asks for something else. */
 export function absentItem(list: unknown, key: unknown): AbsentItem | null {
   const place = Number.isInteger(key) || key === 'first' || key === 'last'
   if (!Array.isArray(list) || !place) return null
@@ -78,7 +78,7 @@ export function areEqual(left: unknown, right: unknown): boolean {
   if (a === EMPTY || b === EMPTY) return isEmpty(a === EMPTY ? b : a)
   if (a === BLANK || b === BLANK) return isBlank(a === BLANK ? b : a)
   if (a instanceof Exact || b instanceof Exact) return order(a, b) === 0
-  // Captured text equals whatever reads the same.
+  // Captured text equals any value that reads the same.
   const captured = left instanceof Markdown || right instanceof Markdown
   if (captured && isScalar(a) && isScalar(b)) return String(a) === String(b)
   if (!Array.isArray(a) || !Array.isArray(b)) return a === b
@@ -94,7 +94,10 @@ function order(left: unknown, right: unknown): number {
 const isScalar = (value: unknown): value is string | number | boolean =>
   typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 
-/** Null is neither less nor greater than anything. Texts compare by their characters. */
+/**
+ * Tells whether the left value is less. Null is neither less nor greater than anything. Texts compare by their
+ * characters.
+ */
 function isLess(left: unknown, right: unknown, orEqual: boolean): boolean {
   const [a, b] = [plain(left), plain(right)]
   if (a instanceof Exact || b instanceof Exact) {

@@ -1,12 +1,12 @@
 /**
- * Tracks where the values of prose come from. The evaluator notes on a trail, for the value that it evaluated last, the
- * place where the value lies, or the places that it was computed from and the filters in between.
+ * Tracks the origins of the values of prose. The evaluator notes on a trail, for the value that it evaluated last,
+ * the place of the value, or the places that it was computed from and the filters in between.
  */
 import type { Mark, Origin } from '@assay/model/provenance'
 import { homeOf } from '../values/rows.ts'
 import { isPlainObject, toCell } from '../values/value.ts'
 
-/** Rows of which a filter read a column, or which it counted. They are looked up when the value is printed. */
+/** Rows of which a filter read a column, or which it counted. Their places are looked up when the value is printed. */
 interface Cells {
   list: readonly unknown[]
   column: string | null
@@ -21,7 +21,7 @@ export interface Step {
 }
 
 export interface From {
-  /** Whether the value lies at its only source, so that a step can continue from there. */
+  /** True if the value lies at its only source, so that a step can continue from there. */
   exact: boolean
   sources: readonly Source[]
   /** The number of further sources. */
@@ -35,7 +35,7 @@ export class Trail {
   last: From | null = null
 }
 
-/** The most origins of one value, the most filters, and the longest text of an argument. */
+/** The most origins of one value, the most filters, and the most characters of an argument. */
 const MOST_SOURCES = 4
 const MOST_STEPS = 8
 const LONGEST_ARGUMENT = 60
@@ -48,13 +48,13 @@ const joined = (path: string | undefined, key: unknown): string =>
 
 export const exactly = (origin: Origin): From => ({ exact: true, sources: [origin], more: 0, through: [] })
 
-/** The place of a name that all texts see. */
+/** Returns the origin of a name that all texts see. */
 export function rootOf(name: string): From {
   if (name === 'vars') return exactly({ variable: '' })
   return exactly(name === 'run' ? { run: '' } : { block: name })
 }
 
-/** Returns where `holder[key]` lies, whose value is `value`. */
+/** Returns the origin of `holder[key]`, whose value is `value`. */
 export function stepped(from: From | null, holder: unknown, key: unknown, value: unknown): From | null {
   const home = homeOf(value)
   if (home) return exactly(home)
@@ -77,13 +77,13 @@ function indexIn(list: readonly unknown[], key: unknown): unknown {
   return typeof key === 'number' && key < 0 ? list.length + key : key
 }
 
-/** `before`: where the list comes from. */
+/** Returns the origin of the cells of a list. `before`: the origin of the list. */
 function cells(list: readonly unknown[], column: string | null, step: Step, before: From | null): From {
   const through = [...(before?.through ?? []), step].slice(-MOST_STEPS)
   return { exact: false, sources: [{ list, column }], more: 0, through }
 }
 
-/** All places that the values come from; `step` is what was done with the first. */
+/** Returns all origins of the values. `step`: what was done with the first. */
 export function merged(froms: readonly (From | null)[], step: Step | null = null): From | null {
   const known = froms.filter((from) => from !== null)
   const [first] = known
@@ -104,7 +104,7 @@ const sameColumn = (a: Origin, b: Origin): boolean =>
 const rowsOf = ({ row, rows }: Origin): readonly [number, number] | null =>
   row === undefined ? (rows ?? null) : [row, row]
 
-/** The list with one more place. Beyond a few places, cells of one column become a range. */
+/** Returns the list with one more place. Beyond a few places, cells of one column become a range. */
 function added(list: Source[], source: Source): Source[] {
   if (isCells(source)) return list.includes(source) ? list : [...list, source]
   const own = rowsOf(source)
@@ -132,7 +132,7 @@ function spanning(
   return { ...rest, rows: span, count: Math.min((known.count ?? 1) + count, span[1] - span[0] + 1) }
 }
 
-/** The columns of rows as places: a range for each block, or the list itself if its rows are its own. */
+/** Returns the places of a column of rows: a range for each block, or the list itself if its rows are its own. */
 function placesIn({ list, column }: Cells): Origin[] {
   const whole = homeOf(list)
   const named = column === null ? {} : { column }
@@ -155,13 +155,13 @@ function placesIn({ list, column }: Cells): Origin[] {
   return [...found.values()].map(single)
 }
 
-/** A range of one row is that row. */
+/** Returns a range of one row as that row. */
 function single(origin: Origin): Origin {
   const { rows, count, ...rest } = origin
   return count === 1 && rest.column !== undefined ? { ...rest, row: rows![0] } : origin
 }
 
-/** The origins as a mark has them. */
+/** Returns the origins in the form of a mark. */
 export function printedFrom({ sources, more, through }: From): Pick<Mark, 'from' | 'more' | 'through'> {
   const places = sources
     .flatMap((source) => (isCells(source) ? placesIn(source) : [source]))
@@ -183,7 +183,7 @@ function argument(value: unknown): string {
   return text.length > LONGEST_ARGUMENT ? LEFT_OUT : text
 }
 
-/** A value that a filter takes, and where it comes from. */
+/** An argument of a filter, with its origin. */
 export interface GivenValue {
   value: unknown
   from: From | null
@@ -192,7 +192,7 @@ export interface GivenValue {
 const PICKS = new Set(['first', 'last', 'min', 'max'])
 const COLUMNS = new Set(['sum', 'mean', 'pluck', 'map', 'group_by'])
 
-/** Returns where the result of a filter comes from. Rows that the filter keeps know their own place. */
+/** Returns the origin of the result of a filter. Rows that the filter keeps know their own place. */
 export function filtered(
   step: Step,
   given: GivenValue,
@@ -207,7 +207,7 @@ export function filtered(
   const found = Array.isArray(value) ? filteredList(step, value, from, result) : null
   if (found) return found
   const all = merged([from, ...args.map((arg) => arg.from)], step)
-  // A value of the template that data are combined with stands before the filters.
+  // A value of the template that is combined with data stands before the filters.
   return all && from === null ? { ...all, through: [plainStep(argument(value)), ...all.through] } : all
 }
 
@@ -230,7 +230,10 @@ function pickedRow(name: string, list: unknown[], column: string, result: unknow
   return list.find((item) => isPlainObject(item) && item[column] === result)
 }
 
-/** A block's own list has a size; rows that a filter kept are counted. Returns null for a list of other values. */
+/**
+ * Returns the origin of a size. A block's own list has a size; rows that a filter kept are counted. Null for a list
+ * of other values.
+ */
 function counted(list: unknown[], from: From | null, step: Step): From | null {
   const whole = homeOf(list)
   if (whole && from?.exact) return exactly({ ...whole, field: joined(whole.field, 'size') })

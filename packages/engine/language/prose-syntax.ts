@@ -1,4 +1,4 @@
-/** The syntax faults of all Liquid in a template: body, partials, title, files, deliver_if. */
+/** Finds the syntax faults of all Liquid in a template: body, partials, title, files, deliver_if. */
 import type { Fault, Template } from '@assay/model/template'
 import { isMetricPartial } from '../metrics/names.ts'
 import { suggest } from '../values/near.ts'
@@ -67,7 +67,7 @@ function missingPartials(prose: Prose, partial: string | null, partials: Record<
     })
 }
 
-/** Faults in a text of the front matter get the position of the value. */
+/** Returns the faults of a text in the front matter, at the position of the value. */
 function oneLineFaults(text: string, position: Position): Fault[] {
   return readProse(text).faults.map((fault) => ({ ...fault, line: position.line, column: position.column }))
 }

@@ -1,9 +1,12 @@
-/** Records where each number that prose prints comes from, as marks beside the text (packages/model/insights/provenance.ts). */
+/**
+ * Records the origin of each number that prose prints, as marks beside the text
+ * (packages/model/insights/provenance.ts).
+ */
 import type { Mark } from '@assay/model/provenance'
 import { Markdown } from '../values/value.ts'
 import { type From, merged, printedFrom, Trail } from './origins.ts'
 
-/** What a tag prints, with marks in it. */
+/** The printed text of a tag, with its marks. */
 export interface Printed {
   text: string
   marks: Mark[]
@@ -19,7 +22,7 @@ export class Recorder {
   #left = MOST_MARKS
   readonly #captured = new WeakMap<Markdown, readonly Mark[]>()
 
-  /** A value that was printed at `start` as `text`. */
+  /** Records a value that was printed at `start` as `text`. */
   value(start: number, text: string, value: unknown, from: From | null): void {
     const inner = value instanceof Markdown ? this.#captured.get(value) : undefined
     if (inner) return this.add(start, inner)
@@ -27,7 +30,7 @@ export class Recorder {
     if (DIGIT.test(text)) this.#put({ start, end: start + text.length, from: [] }, from)
   }
 
-  /** Marks in a text that was printed at `start`. */
+  /** Adds the marks of a text that was printed at `start`. */
   add(start: number, marks: readonly Mark[]): void {
     for (const mark of marks) this.#put({ ...mark, start: start + mark.start, end: start + mark.end }, null)
   }
@@ -54,7 +57,7 @@ export class Recorder {
     return inner
   }
 
-  /** The origins of captured text are those of what was printed in it. */
+  /** Returns the origins of captured text: those of the values that were printed in it. */
   capture(text: Markdown, marks: readonly Mark[]): From | null {
     this.#captured.set(text, marks)
     return merged(

@@ -16,37 +16,37 @@ import {
   sqlNames,
 } from './sql-clauses.ts'
 
-/** A value with its declared type. Dates and timestamps are ISO text; null if there is no value. */
+/** A value with its declared type. Dates and timestamps are ISO text. Null if there is no value. */
 export interface Parameter {
   /** The name of the variable, with the field of a period. */
   name: string
   type: Exclude<VariableType, 'period' | 'column' | 'list' | 'file'>
-  /** `list`: values of `type`. */
+  /** True for a list of values of `type`. */
   list: boolean
   value: ParameterValue
 }
 
-/** As variables hold them: integers beyond 2^53 as text. */
+/** A value as variables hold it. Integers beyond 2^53 are text. */
 export type Plain = string | number | boolean | null
 export type ParameterValue = Plain | Plain[]
 
 export interface BoundQuery {
   sql: string
-  /** In the order of the placeholders. */
+  /** The parameters in the order of the placeholders. */
   parameters: Parameter[]
 }
 
 export interface QueryDialect {
   syntax: SqlSyntax
-  /** The text of a placeholder. `index`: the number of the parameter, from 1. */
+  /** Returns the text of a placeholder. `index`: the number of the parameter, from 1. */
   placeholder(index: number, parameter: Parameter): string
-  /** Whether several placeholders may share one parameter. */
+  /** True if several placeholders may share one parameter. */
   reuses: boolean
 }
 
 const FIELD = /^\.(start|end|label|previous\.(?:start|end|label))\b/
 
-/** The faults of a query that show without the database. */
+/** Returns the faults of a query that show without the database. */
 export function queryFaults(source: Source, template: Template, syntax = STANDARD_SYNTAX): Fault[] {
   const { query } = source
   if (query === null) return []
@@ -99,12 +99,12 @@ function nameFault(
   return whole ? { code: 'wrong_type', message, remedy: `Write $${name}.start or $${name}.end.` } : null
 }
 
-/** The variables that a query names; empty for a file. */
+/** Returns the variables that a query names; empty for a file. */
 export function queryVariables(source: Source, syntax = STANDARD_SYNTAX): string[] {
   return source.query === null ? [] : sqlNames(source.query.text, syntax).names
 }
 
-/** `vars` with periods resolved. The query must have no faults. */
+/** Binds the variables, in which periods are resolved. The query must have no faults. */
 export function bindQuery(
   text: string,
   variables: readonly Pick<Variable, 'name' | 'type' | 'items'>[],

@@ -98,7 +98,7 @@ test('whatever the text, nothing is lost but clauses, and what is to be bound st
     fc.property(
       fc.array(part, { maxLength: 30 }).map((parts) => parts.join('')),
       (sql) => {
-        // What follows a name may make it longer: $a, $b and $b1.
+        // The characters after a name may make it longer: $a, $b and $b1.
         const { names } = sqlNames(sql)
         const all = (value: 1 | null) => Object.fromEntries(names.map((name) => [name, value]))
         const kept = bind(sql, all(1))

@@ -6,14 +6,14 @@
 
 /** How a database writes strings, quoted identifiers and comments. */
 export interface SqlSyntax {
-  /** Strings, quoted identifiers and comments of one line; sticky, tried in this order. */
+  /** The patterns of strings, quoted identifiers and comments of one line. They are sticky and tried in this order. */
   opaque: readonly RegExp[]
   nestedComments: boolean
-  /** $$ ... $$ and $tag$ ... $tag$. */
+  /** True if the database has $$ ... $$ and $tag$ ... $tag$. */
   dollarQuotes?: boolean
 }
 
-/** DuckDB and PostgreSQL; nearly SQLite. */
+/** The syntax of DuckDB and PostgreSQL, and nearly of SQLite. */
 export const STANDARD_SYNTAX: SqlSyntax = {
   opaque: [/[eE]'(?:[^'\\]|\\[\s\S]|'')*'/y, /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*/y],
   nestedComments: true,
@@ -33,7 +33,7 @@ function matchAt(pattern: RegExp, sql: string, at: number): RegExpExecArray | nu
   return pattern.exec(sql)
 }
 
-/** DuckDB's block comments nest, as PostgreSQL's do. */
+/** Returns the end of a block comment. Those of DuckDB and PostgreSQL nest. */
 function commentEnd(sql: string, at: number, nested: boolean): number {
   if (!nested) {
     const end = sql.indexOf('*/', at + 2)
@@ -59,8 +59,8 @@ function opaqueAt(sql: string, at: number, syntax: SqlSyntax): RegExpExecArray |
 }
 
 /**
- * Gives the end of the text that `$tag$` opens at an offset, or null. The marks of the whole SQL are listed once,
- * because otherwise the search for each unclosed one would run to the end.
+ * Returns a function that gives the end of the text that `$tag$` opens at an offset, or null. The marks of the whole
+ * SQL are listed once, because otherwise the search for each unclosed one would run to the end.
  */
 function dollarQuotes(sql: string): (at: number) => number | null {
   const places = new Map<string, number[]>()
@@ -110,13 +110,13 @@ function pieces(sql: string, syntax: SqlSyntax): Piece[] {
 }
 
 export interface Clause {
-  /** Indexes of pieces: the first of `[[` and the first of `]]`. */
+  /** The indexes of pieces: the first of `[[` and the first of `]]`. */
   open: number
   close: number
   names: string[]
 }
 
-/** One pass, at any depth of brackets. */
+/** Finds the optional clauses in one pass, at any depth of brackets. */
 function clauses(list: Piece[]): Clause[] {
   const found: Clause[] = []
   const ends = bracketEnds(list)
@@ -152,7 +152,7 @@ function bracketEnds(list: Piece[]): Map<number, number> {
 export interface SqlNames {
   /** Every `$name`, once each, in the order of the text. */
   names: string[]
-  /** Names that stand only inside optional clauses: they may be null. */
+  /** The names that stand only inside optional clauses, so they may be null. */
   optional: string[]
 }
 
@@ -161,7 +161,7 @@ export function sqlNames(sql: string, syntax = STANDARD_SYNTAX): SqlNames {
   const inside = clauses(list)
   const required = new Set<string>()
   const names = new Set<string>()
-  // Clauses do not overlap and come in the order of the text.
+  // Clauses do not overlap, and are in the order of the text.
   let clause = 0
   for (const [index, piece] of list.entries()) {
     if (piece.kind !== 'variable') continue
@@ -172,7 +172,7 @@ export function sqlNames(sql: string, syntax = STANDARD_SYNTAX): SqlNames {
   return { names: [...names], optional: [...names].filter((name) => !required.has(name)) }
 }
 
-/** The offset of the first `$name` for each name. */
+/** Returns the offset of the first `$name` for each name. */
 export function offsetsOfNames(sql: string, syntax = STANDARD_SYNTAX): Map<string, number> {
   const offsets = new Map<string, number>()
   let offset = 0
@@ -222,7 +222,10 @@ export function bindSql(
   return { sql: texts.join(''), names: [...names] }
 }
 
-/** The SQL without semicolons at its end, whatever comments stand around them: it can be a part of other SQL. */
+/**
+ * Returns the SQL without semicolons at its end, whatever comments stand around them, so that it can be a part of
+ * other SQL.
+ */
 export function withoutEnd(sql: string, syntax: SqlSyntax): string {
   const list = pieces(sql, syntax)
   const texts = list.map(({ text }) => text)
@@ -235,7 +238,7 @@ function blankEnd(texts: string[], list: readonly Piece[]): void {
     if (texts[index] === ';') texts[index] = ' '
 }
 
-/** Whether the piece is a blank, a comment or a semicolon. */
+/** Tells whether the piece is a blank, a comment or a semicolon. */
 function endsAt({ kind, text }: Piece): boolean {
   return kind === 'text' && /^(\s+|;|--.*|#.+|\/\*[\s\S]*)$/.test(text)
 }
@@ -272,5 +275,5 @@ export function replaceVariables(
   return out
 }
 
-/** An attribute of a reader with what ends it. */
+/** The most characters of an attribute of a reader with what ends it. */
 const LONGEST_FIELD = 80

@@ -14,21 +14,21 @@ export class SqlTextFault extends Error {
 
 export interface Token {
   kind: 'number' | 'text' | 'word' | 'column' | 'parameter' | 'sign' | 'end'
-  /** Words in lower case; quoted columns and texts without their quotes. */
+  /** The text of the token. Words are in lower case; quoted columns and texts lack their quotes. */
   text: string
   raw: string
   at: number
 }
 
 export interface SqlText {
-  /** The name of the text in a fault: "rule", "expression". */
+  /** The name of the text in faults: "rule", "expression". */
   name: string
   /**
-   * A sticky pattern. Its groups are a number, a text, a quoted column, a parameter, a word and a sign; a match outside
-   * all groups is blank.
+   * A sticky pattern. Its groups are a number, a text, a quoted column, a parameter, a word and a sign. A match
+   * outside all groups is blank.
    */
   pattern: RegExp
-  /** The fault of a place at which the pattern reads nothing and no quote begins. */
+  /** Returns the fault of a place where the pattern reads nothing and no quote begins. */
   unreadable(text: string, at: number): SqlTextFault
 }
 
@@ -60,7 +60,7 @@ function tokensOf(text: string, { name, pattern, unreadable }: SqlText): Token[]
   return tokens
 }
 
-/** Walks the tokens of a text. Throws SqlTextFault where the text has none. */
+/** Walks the tokens of a text. Throws SqlTextFault at a text that is not a token. */
 export class SqlCursor {
   readonly #tokens: Token[]
   #next = 0

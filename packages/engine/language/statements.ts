@@ -14,15 +14,15 @@ export type Piece = string | Statement
 export interface Statement {
   /** The name of the tag, `output` for {{ }}. */
   tag: string
-  /** Offset of the opening braces. */
+  /** The offset of the opening braces. */
   begin: number
   expressions: Expression[]
   named: NamedArgument[]
   /** The name that `assign`, `capture` or `for` gives a value. */
   binds: string | null
-  /** The partial of `render`, the block of `sql`, the name of `fact`. */
+  /** The partial of `render`, the block of `sql`, or the name of `fact`; else null. */
   target: string | null
-  /** Of a tag with an end: its own section first, then one for each `elsif`, `else` or `when`. */
+  /** The sections of a tag with an end: its own first, then one for each `elsif`, `else` or `when`. */
   sections: Section[]
 }
 
@@ -39,12 +39,12 @@ export interface Prose {
   positionOf(offset: number): Position
 }
 
-/** Reads what follows the name of a tag. */
+/** Reads the text after the name of a tag. */
 type Read = (statement: Statement, reader: Reader) => void
 
 interface TagSyntax {
   read: Read
-  /** The tags that divide it, if it has an end. */
+  /** The tags that divide a tag with an end. */
   dividers?: readonly string[]
 }
 
@@ -96,10 +96,10 @@ const TAG_OPTIONS: Record<string, readonly string[]> = {
 
 /** The most tags inside each other. */
 const MAX_DEPTH = 100
-/** Nobody reads more faults, and each takes a sentence. */
+/** The most faults. Nobody reads more, and each takes a sentence. */
 const MAX_FAULTS = 100
 
-/** `values`: one for all texts of a template, to bound them together. */
+/** Reads the statements of a text. `values`: one count for all texts of a template, which bounds them together. */
 export function readProse(text: string, partial: string | null = null, values = new ValueCount()): Prose {
   const positionOf = positionsIn(text)
   const prose: Prose = { statements: [], pieces: [], faults: [], positionOf }
@@ -291,7 +291,7 @@ function readRender(statement: Statement, reader: Reader): void {
   statement.named = named
 }
 
-/** `table ROWS, ...`, `chart ROWS, ...` */
+/** Reads `table ROWS, ...` and `chart ROWS, ...`. */
 function readRowsTag(statement: Statement, reader: Reader): void {
   const { tag, begin } = statement
   const [rows] = readArguments(statement, reader, 1)
@@ -299,12 +299,12 @@ function readRowsTag(statement: Statement, reader: Reader): void {
   statement.expressions.push(rows)
 }
 
-/** `doubts` over all analyses, `doubts BLOCK`, `doubts [A, B]` */
+/** Reads `doubts` over all analyses, `doubts BLOCK`, and `doubts [A, B]`. */
 function readDoubts(statement: Statement, reader: Reader): void {
   statement.expressions.push(...readArguments(statement, reader, 1))
 }
 
-/** `narrate BLOCK, ask: "..."` */
+/** Reads `narrate BLOCK, ask: "..."`. */
 function readNarrate(statement: Statement, reader: Reader): void {
   const example = 'Write {% narrate BLOCK, ask: "..." %}.'
   const [rows] = readArguments(statement, reader, 1)
@@ -313,7 +313,7 @@ function readNarrate(statement: Statement, reader: Reader): void {
   statement.expressions.push(rows)
 }
 
-/** `fact NAME, VALUE, ...` */
+/** Reads `fact NAME, VALUE, ...`. */
 function readFact(statement: Statement, reader: Reader): void {
   const example = 'Write {% fact NAME, VALUE %}.'
   const [name, value] = readArguments(statement, reader, 2)

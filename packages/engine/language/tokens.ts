@@ -7,12 +7,12 @@ import { OffsetFault } from './fault.ts'
 
 export interface Token {
   kind: 'text' | 'output' | 'tag'
-  /** The name of a tag, `#` for an inline comment, else empty. */
+  /** The name of a tag, `#` for an inline comment, else "". */
   name: string
-  /** The whole token with its braces. */
+  /** The offsets of the whole token with its braces. */
   begin: number
   end: number
-  /** The start of the content: that of a text, of an output, or of what follows the name of a tag. */
+  /** The start of the content: of a text, of an output, or of what follows the name of a tag. */
   from: number
   to: number
 }
@@ -35,7 +35,7 @@ export function isBlank(code: number): boolean {
   return code >= 160 && /\s/.test(String.fromCharCode(code))
 }
 
-/** Throws OffsetFault where an output, a tag or `raw` is not closed. */
+/** Divides the text. Throws OffsetFault if an output, a tag or `raw` is not closed. */
 export function readTokens(text: string): Token[] {
   const tokens: Token[] = []
   let at = 0
@@ -78,7 +78,7 @@ function readTag(text: string, begin: number): Token {
   return token
 }
 
-/** Braces inside quotes do not close an output. */
+/** Reads an output. Braces inside quotes do not close it. */
 function readOutput(text: string, begin: number): Token {
   for (let at = begin + 2; at < text.length; at++) {
     const sign = text[at]
@@ -88,7 +88,7 @@ function readOutput(text: string, begin: number): Token {
   return unclosed(text, begin, 'The output')
 }
 
-/** The offset of the quote that closes the one at `open`; the end of the text if there is none. */
+/** Returns the offset of the quote that closes the one at `open`, or the end of the text if there is none. */
 export function closingQuote(text: string, open: number, end = text.length): number {
   const mark = text.charCodeAt(open)
   let at = open + 1

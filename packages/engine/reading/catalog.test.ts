@@ -5,7 +5,7 @@ import path from 'node:path'
 import test, { type TestContext } from 'node:test'
 import { type BrokenTemplate, createCatalog } from './catalog.ts'
 
-/** A catalog over two fresh folders, whose clock only moves by `later`. */
+/** Makes a catalog over two fresh folders. Only `later` moves its clock. */
 async function fixture(t: TestContext) {
   const root = await mkdtemp(path.join(os.tmpdir(), 'assay-catalog-'))
   t.after(() => rm(root, { recursive: true, force: true }))

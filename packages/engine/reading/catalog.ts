@@ -38,22 +38,22 @@ export interface CatalogMetric {
 }
 
 export interface Catalog<Entry extends CatalogEntry = CatalogEntry> {
-  /** By id. */
+  /** Returns all entries, by id. */
   list(): Entry[]
   get(template_id: string): Entry | null
-  /** The metrics of all folders by name. */
+  /** Returns the metrics of all folders by name. */
   metrics(): CatalogMetric[]
-  /** Files that cannot be used, by file. */
+  /** Returns the files that cannot be used, by file. */
   broken(): BrokenTemplate[]
 }
 
 export interface CatalogOptions {
   shipped: string
-  /** If two templates have one id, the one in the earlier folder is used. Folders come before shipped templates. */
+  /** The folders. If two templates have one id, the earlier folder wins. Folders come before shipped templates. */
   folders: string[]
   /** Called once for each version of a file that cannot be used. */
   onBroken?: (broken: BrokenTemplate) => void
-  /** A monotonic clock in milliseconds. */
+  /** Returns monotonic milliseconds. */
   now?: () => number
 }
 
@@ -140,7 +140,7 @@ function templateFiles(folder: string): string[] {
   return markdownFiles(folder).filter((file) => path.basename(file).toLowerCase() !== 'readme.md')
 }
 
-/** Returns the metrics of the folders, and the files that hold none. An earlier folder takes precedence. */
+/** Returns the metrics of the folders, and the files that hold none. An earlier folder wins. */
 function metricsOf(folders: readonly { folder: string; origin: Origin }[]): {
   metrics: Map<string, CatalogMetric>
   broken: Map<string, BrokenTemplate>
@@ -174,7 +174,7 @@ function asPartials(metrics: ReadonlyMap<string, CatalogMetric>): Partials {
 
 const markdownFiles = (folder: string): string[] => filesIn(folder, '.md')
 
-/** A missing folder counts as empty: it may appear later. */
+/** Returns the files of a folder. A missing folder counts as empty, because it may appear later. */
 function filesIn(folder: string, ending: string): string[] {
   try {
     const names = readdirSync(folder).filter((name) => name.endsWith(ending) && !name.startsWith('.'))
@@ -203,7 +203,7 @@ function readText(file: string): { text: string } | { reason: string } {
   }
 }
 
-/** Changes whenever one of the files does; a missing file has a stamp too. */
+/** Returns a text that changes whenever one of the files does. A missing file has a stamp too. */
 function stampOf(files: string[]): string {
   const one = (file: string): string => {
     const stat = statSync(file, { throwIfNoEntry: false })
@@ -228,7 +228,7 @@ function load(known: Loaded | undefined, file: string, origin: Origin, partials:
     return unchanged(known, { ...loaded, entry: null, broken: { template_id, file, faults } })
   }
   const { template, faults } = parseTemplate({ template_id, source: read.text, partials: texts })
-  // A metric may be a workspace's own: whoever runs the template looks for it there.
+  // The metric may belong to a workspace, so it is looked for when the template runs.
   const isFault = ({ severity, code }: Fault): boolean => severity === 'error' && code !== 'unknown_metric'
   if (template === null || faults.some(isFault)) {
     return unchanged(known, { ...loaded, entry: null, broken: { template_id, file, faults } })
@@ -238,7 +238,10 @@ function load(known: Loaded | undefined, file: string, origin: Origin, partials:
   return { ...loaded, entry, broken: null }
 }
 
-/** A broken file may lack a partial that comes later, so each look parses it. It is reported when its faults change. */
+/**
+ * Tells whether a file is unchanged. A broken file may lack a partial that is added later, so each look parses it. It
+ * is reported when its faults change.
+ */
 function unchanged(known: Loaded | undefined, now: Loaded): Loaded {
   const same = known?.broken && JSON.stringify(known.broken) === JSON.stringify(now.broken)
   return same ? known : now

@@ -12,7 +12,7 @@ type Refuse = (key: string | null, code: string, message: string, remedy: string
 
 const ORDERED: VariableType[] = ['integer', 'number', 'date', 'timestamp']
 
-/** Keys that only some types take. */
+/** The keys that only some types accept. */
 const ONLY_FOR: Record<string, readonly VariableType[]> = {
   min: [...ORDERED, 'list'],
   max: [...ORDERED, 'list'],
@@ -23,7 +23,7 @@ const ONLY_FOR: Record<string, readonly VariableType[]> = {
   until: ['period'],
 }
 
-/** `sources`: the names that `of` and `until` may use. The schema has validated the shape. */
+/** Reads the declarations, whose shape the schema has validated. `sources`: the names that `of` and `until` may use. */
 export function readVariables(
   given: Record<string, Mapping>,
   sources: string[],
@@ -97,7 +97,7 @@ function checkKeys(variable: Variable, declared: Mapping, sources: string[], ref
   }
 }
 
-/** When the bound on the work is reached, one fault reports it and no other pattern is tested. */
+/** Checks a pattern. When the bound on the work is reached, one fault reports it and no other pattern is tested. */
 function checkPattern(variable: Variable, work: PatternWork, refuse: Refuse): void {
   if (variable.pattern === null) return
   const known = work.spent

@@ -33,7 +33,7 @@ export interface FrontMatter extends TemplateSettings {
 
 type Mapping = Record<string, unknown>
 
-/** The front matter begins on line 2. Settings are null if it does not fit the schema. */
+/** Reads the front matter, which begins on line 2. Settings are null if it does not fit the schema. */
 export function readFrontMatter(text: string | null): { settings: FrontMatter | null; faults: Fault[] } {
   const yaml = readYaml(text ?? '', 2)
   if (yaml.faults.length > 0) return { settings: null, faults: yaml.faults }
@@ -148,7 +148,7 @@ function readSources(given: Record<string, Mapping>, yaml: YamlReading, faults: 
   })
 }
 
-/** The condition; null where there is none, or where it has a fault, which is then among `faults`. */
+/** Returns the condition; null if there is none, or if it has a fault, which is then in `faults`. */
 function readWhere(
   text: string | undefined,
   path: readonly (string | number)[],
@@ -175,7 +175,7 @@ function fileFault(file: string, connected: boolean): string | null {
   return vetPath(connected ? file.split('?')[0]! : file)
 }
 
-/** A source has a file, or a query over a connection. */
+/** Checks that a source has a file, or a query over a connection. */
 function checkSourceKeys(declared: Mapping, position: Position, faults: Fault[]): void {
   const { file, query } = declared
   if (file !== undefined && query !== undefined) {

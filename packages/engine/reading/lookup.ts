@@ -3,9 +3,9 @@ import type { Fault, Origin, Template, TemplateSource, TemplateView } from '@ass
 import { templateVersion } from './partials.ts'
 import { connectionNames, parsedTemplate, templateSource, templateView } from './template-cache.ts'
 
-/** What the service needs of a template beside its source. */
+/** The part of a template that the service needs beside its source. */
 export type TemplateHead = Pick<Template, 'template_id' | 'title' | 'variables' | 'sources' | 'time_zone'> & {
-  /** Those that the title may read. */
+  /** The blocks that the title may read. */
   blocks: readonly { name: string }[]
 }
 
@@ -16,13 +16,16 @@ export interface FoundTemplate {
   view: TemplateView
 }
 
-/** `faults`: errors and warnings. `found`: null if the template cannot be read at all; a job needs one without errors. */
+/**
+ * The result of reading. `faults`: errors and warnings. `found`: null if the template cannot be read at all. A job
+ * needs one without errors.
+ */
 export interface ReadHead {
   found: FoundTemplate | null
   faults: Fault[]
 }
 
-/** A source without partials. */
+/** Makes a source without partials. */
 export function sourceOf(template_id: string, source: string): TemplateSource {
   return { template_id, version: templateVersion(source, {}), source, partials: {} }
 }
@@ -51,7 +54,7 @@ export const errorsOf = (faults: readonly Fault[]): Fault[] =>
 const SHOWN_SOURCES = 50
 const SHOWN_LETTERS = 200
 
-/** What the sources of a template read, each once: `file:PATH` or `connection:NAME`. */
+/** Returns what the sources of a template read, each once: `file:PATH` or `connection:NAME`. */
 export function readsOf({ sources }: Pick<Template, 'sources'>): string[] {
   const reads = sources.map(({ connection, file }) =>
     connection ? `connection:${connection.name}` : `file:${file ?? ''}`,
@@ -59,7 +62,7 @@ export function readsOf({ sources }: Pick<Template, 'sources'>): string[] {
   return [...new Set(reads.map((name) => name.slice(0, SHOWN_LETTERS)))].toSorted().slice(0, SHOWN_SOURCES)
 }
 
-/** The names of the connections of its sources, each once; none where it cannot be read. */
+/** Returns the names of the connections of its sources, each once. Empty if the template cannot be read. */
 export function connectionsOf(source: TemplateSource): string[] {
   const { template } = parsedTemplate(source)
   return template ? connectionNames(template) : []

@@ -1,12 +1,13 @@
 /**
- * Variables in an analysis block: an option whose whole text is `$name` (or `$period.start`, `$period.previous.end`) takes the
- * variable's value, at any depth of lists and maps. Anything else stays as YAML gives it.
+ * Binds variables in an analysis block. An option whose whole text is `$name` (or `$period.start`,
+ * `$period.previous.end`) takes the variable's value, at any depth of lists and maps. Any other value stays as YAML
+ * gives it.
  */
 
 const REFERENCE = /^\$([A-Za-z_]\w*)((?:\.[A-Za-z_]\w*)*)$/
 
 export interface OptionReference {
-  /** Keys from the options down to the reference. */
+  /** The keys from the options down to the reference. */
   path: (string | number)[]
   name: string
 }
@@ -23,7 +24,7 @@ export function optionReferences(value: unknown, path: (string | number)[] = [])
   return entries.flatMap(([key, item]) => optionReferences(item, [...path, key]))
 }
 
-/** An option whose variable has no value is left out, so the method's default applies. */
+/** Binds the options. An option whose variable has no value is left out, so the method's default applies. */
 export function bindOptions(
   options: Record<string, unknown>,
   vars: Record<string, unknown>,

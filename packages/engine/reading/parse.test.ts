@@ -16,7 +16,7 @@ function good(source: string): Template {
   return template!
 }
 
-/** "line:column code" of each fault. */
+/** Returns "line:column code" of each fault. */
 function places(faults: Fault[]): string[] {
   return faults.map(({ line, column, code }) => `${line}:${column} ${code}`)
 }
@@ -385,7 +385,7 @@ test('any text at all gives faults or a template, with places inside the text, a
   )
 })
 
-/** Of this process: how busy the rest of the machine is does not matter. */
+/** Returns the milliseconds of processor time of this process, so that the load of the machine does not count. */
 const cpuMs = (): number => process.cpuUsage().user / 1000
 
 test('the work on a hostile text grows no faster than the text', () => {

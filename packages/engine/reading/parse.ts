@@ -1,6 +1,6 @@
 /**
- * Parses the text of a template and finds every fault that shows without data. A text with faults still gives a Template
- * if its front matter can be read, so that check.ts can find more.
+ * Parses the text of a template and finds every fault that shows without data. A text with faults still gives a
+ * Template if its front matter can be read, so that check.ts can find more.
  */
 import {
   type AnalysisBlock,
@@ -32,7 +32,7 @@ export interface ParseInput {
 }
 
 export interface Parsed {
-  /** Null if the front matter cannot be read. */
+  /** The template; null if the front matter cannot be read. */
   template: Template | null
   /** Errors and warnings in the order of the text. A template with errors must not run. */
   faults: Fault[]
@@ -40,10 +40,10 @@ export interface Parsed {
 
 /** The most characters of a source with its partials. */
 const MAX_SOURCE = 1_000_000
-/** The most SQL and analysis blocks of a template: a check, which any caller may request, prepares each of them. */
+/** The most SQL and analysis blocks of a template. A check, which any caller may request, prepares each of them. */
 const MAX_BLOCKS = 1_000
 
-/** The most characters of all analysis blocks together: reading them takes a microsecond or two a character. */
+/** The most characters of all analysis blocks together. Reading them takes a microsecond or two a character. */
 const MAX_ANALYSES = 50_000
 
 export function parseTemplate(input: ParseInput): Parsed {
@@ -129,7 +129,7 @@ function firstHeading(body: string): { text: string; line: number } | null {
   return null
 }
 
-/** "Delays ##" -> "Delays". A loop is linear in the white space; a pattern would backtrack. */
+/** Turns "Delays ##" into "Delays". A loop is linear in the white space; a pattern would backtrack. */
 function withoutClosing(heading: string): string {
   let end = heading.length
   while (heading[end - 1] === '#') end -= 1
@@ -144,7 +144,7 @@ function identityFaults(template: Template): Fault[] {
   return [makeFault('bad_name', { line: 1, column: 1 }, message, remedy)]
 }
 
-/** Sources and blocks must differ in their names: both are tables in SQL. */
+/** Finds sources and blocks with equal names. Both are tables in SQL, so their names must differ. */
 function checkNames(settings: FrontMatter, fences: Fence[], faults: Fault[]): void {
   const taken = new Map(settings.sources.map((source) => [source.name, `the source on line ${source.line}`]))
   for (const fence of fences) {
@@ -174,20 +174,20 @@ function queryLiquid(settings: FrontMatter | null, names: Names): Fault[] {
 interface BlockContext {
   names: Names
   settings: FrontMatter | null
-  /** All that are known, so that a fault can name the nearest metric. */
+  /** All known metrics, so that a fault can name the nearest one. */
   partials: Record<string, string>
-  /** Those of the metrics. */
+  /** The sources of the metrics. */
   sources: Source[]
   faults: Fault[]
 }
 
-/** A file that several blocks read is one source. */
+/** Adds sources. A file that several blocks read is one source. */
 function withSources(settings: FrontMatter, more: readonly Source[]): FrontMatter {
   const named = new Map([...settings.sources, ...more].toReversed().map((source) => [source.name, source]))
   return { ...settings, sources: [...named.values()].toReversed() }
 }
 
-/** `template` with its metrics by the values of its variables. Gives the faults instead where there are any. */
+/** Returns `template` with its metrics by the values of its variables, or the faults if there are any. */
 export function withMetricsOf(
   template: Template,
   values: Record<string, unknown>,

@@ -5,12 +5,15 @@ import { isMetricPartial, metricPartial, usedMetrics } from '../metrics/names.ts
 
 const RENDER = /\{%-?\s*render\s+(?:"([^"]*)"|'([^']*)')/g
 
-/** The names of the partials that a text renders, in order. */
+/** Returns the names of the partials that a text renders, in order. */
 function renderedPartials(text: string): string[] {
   return [...text.matchAll(RENDER)].map((match) => (match[1] ?? match[2])!)
 }
 
-/** The `partials` that the source renders, directly or through others, and the definitions of the metrics that it uses. */
+/**
+ * Returns the `partials` that the source renders, directly or through others, and the definitions of the metrics that
+ * it uses.
+ */
 export function reachablePartials(source: string, partials: Record<string, string>): Record<string, string> {
   const found = new Map<string, string>()
   const waiting = renderedPartials(source)
@@ -25,7 +28,7 @@ export function reachablePartials(source: string, partials: Record<string, strin
   return Object.fromEntries([...found].toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** A partial that renders itself, directly or through others; null if there is none. */
+/** Returns a partial that renders itself, directly or through others; null if there is none. */
 export function partialCycle(partials: Record<string, string>): string | null {
   const state = new Map<string, 'open' | 'done'>()
   const visit = (name: string): string | null => {
@@ -46,7 +49,7 @@ export function partialCycle(partials: Record<string, string>): string | null {
   return null
 }
 
-/** The first 16 hex digits of the SHA-256 over the source and every partial that it can reach. */
+/** Returns the version: the first 16 hex digits of the SHA-256 over the source and every partial that it can reach. */
 export function templateVersion(source: string, partials: Record<string, string>): string {
   const texts = [source, ...Object.entries(reachablePartials(source, partials)).flat()].map(normaliseNewlines)
   const hashed = texts.map((text) => `${Buffer.byteLength(text)}:${text}`).join('')

@@ -1,7 +1,7 @@
 /**
- * The tables that ship: what `sample/NAME` means in every workspace. A closed list, so that a template can never reach
- * another file of the packages below it, and each with its licence: a table without one is not here. docs/data.md is
- * made from it.
+ * The shipped tables, which `sample/NAME` names in every workspace. The list is closed, so that a template can never
+ * reach another file of the packages below it. Each table has its licence; a table without one is not listed.
+ * docs/data.md is made from the list.
  */
 import { existsSync } from 'node:fs'
 import path from 'node:path'
@@ -12,7 +12,7 @@ export interface Sample {
   /** `package`: the npm package vega-datasets; `own`: templates/data of this project. */
   from: 'package' | 'own'
   title: string
-  /** One row, and the columns that matter. */
+  /** The meaning of one row, and of the columns that matter. */
   holds: string
   source: string
   licence: string
@@ -265,12 +265,12 @@ const packageFolder = path.join(
   '..',
   'data',
 )
-/** Inside the package that other projects install; in the repository beside packages/. */
+/** The folder inside the package that other projects install; in the repository it lies beside packages/. */
 export const templatesFolder = ['../templates', '../../../templates']
   .map((folder) => path.join(import.meta.dirname, folder))
   .find((folder) => existsSync(folder))!
 
-/** The name below `sample/` of each shipped table -> its absolute path. */
+/** Returns the absolute path of each shipped table by its name below `sample/`. */
 export function sampleFiles(): Record<string, string> {
   return Object.fromEntries(
     SAMPLES.map(({ name, from }) => [
@@ -288,7 +288,7 @@ licence of its own; a table without one is not shipped. Those of the first list 
 \`templates/data\`. This page is made by \`npm run gen\` from \`packages/engine/reading/samples.ts\`.
 `
 
-/** docs/data.md: what each table holds, where it comes from and under which licence. */
+/** Returns docs/data.md: what each table holds, its origin and its licence. */
 export function dataPage(): string {
   const section = (heading: string, from: Sample['from']) => [
     `## ${heading}\n`,

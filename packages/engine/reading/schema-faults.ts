@@ -8,12 +8,12 @@ import { suggest } from '../values/near.ts'
 type Path = readonly (string | number)[]
 type PositionOf = (path: Path, what?: 'key' | 'value') => Position
 
-/** A text may hold tens of thousands of errors; only the first are reported. */
+/** The most errors that are reported. A text may have tens of thousands. */
 const MAX_ERRORS = 200
 
 /**
- * The schemas are the program's own and a test checks them (methods/shared/schema.test.ts). Validating them here would
- * take 30 ms of each start.
+ * The schemas are the program's own, and a test checks them (methods/shared/schema.test.ts). Validating them here
+ * would take 30 ms of each start.
  */
 const ajv = new Ajv({
   allErrors: true,
@@ -34,7 +34,7 @@ function validator(schema: object): ValidateFunction {
   return validate
 }
 
-/** `subject` names the whole value in messages, such as "the front matter". */
+/** Returns the faults. `subject` names the whole value in messages, such as "the front matter". */
 export function schemaFaults(
   schema: object,
   value: unknown,

@@ -9,7 +9,7 @@ import { plainTitle } from './titles.ts'
 const MOST = 500
 const cache = new Map<string, Parsed>()
 
-/** The version must be the hash of the source and its partials: it is the key. */
+/** Returns the parsed template. Its version must be the hash of the source and its partials, because it is the key. */
 export function parsedTemplate(source: TemplateSource): Parsed {
   const key = `${source.template_id}\n${source.version}`
   const known = cache.get(key)
@@ -20,7 +20,7 @@ export function parsedTemplate(source: TemplateSource): Parsed {
   return parsed
 }
 
-/** The part of a template that is stored with a job and sent to the child process. */
+/** Returns the part of a template that is stored with a job and sent to the child process. */
 export function templateSource(template: Template): TemplateSource {
   const { template_id, version, source, partials } = template
   return { template_id, version, source, partials }

@@ -7,26 +7,26 @@ import { Budget } from '../language/budget.ts'
 import { renderPlain } from '../rendering/render.ts'
 import { isCountedFromNow, resolvePeriod } from '../values/period.ts'
 
-/** A sign for values that only a run knows. Data of a title cannot hold it. */
+/** A sign that stands for values that only a run knows. Data of a title cannot hold it. */
 const OPEN = '\u0001'
 /** The sign with the words that lead to it: ", ", " from ". */
 const LED = new RegExp(
   `[\\s,:(–-]*(?:\\b(?:of|from|in|on|for|by|since|to|after|before|at|and|with|until|between)\\s+)?${OPEN}[)]?`,
   'gi',
 )
-/** Characters and items that a title may make, and how long it may take. */
+/** The bounds of a title: the characters and items that it may make, and its milliseconds. */
 const TITLE_BOUND = { spent: 20_000, ms: 50 }
 const TITLE_MOST = 300
 /** The most characters that are searched for words before the sign. The search takes the square of a run of signs. */
 const READ_MOST = 2 * TITLE_MOST
-/** Characters of a title that is shown without its Liquid. */
+/** The most characters of a title that is shown without its Liquid. */
 const SOURCE_MOST = 2000
 
 export type Titled = Pick<Template, 'template_id' | 'title' | 'variables' | 'time_zone'> & {
   blocks: readonly { name: string }[]
 }
 
-/** Blocks have no rows before there is an insight. */
+/** Renders the title. Blocks have no rows before there is an insight. */
 function written({ title, template_id, blocks }: Titled, vars: Record<string, unknown>): string {
   let text: string
   const without = Object.fromEntries(blocks.map(({ name }) => [name, []]))
@@ -45,7 +45,7 @@ function written({ title, template_id, blocks }: Titled, vars: Record<string, un
 
 /**
  * Returns a title before there is a run: with the defaults of its variables, without its period and without variables
- * that have no default. "Flight delays" of "Flight delays from {{ vars.origin }}, {{ vars.period.label }}".
+ * that have no default. "Flight delays from {{ vars.origin }}, {{ vars.period.label }}" gives "Flight delays".
  */
 export function plainTitle(template: Titled): string {
   if (!/\{[{%]/.test(template.title)) return template.title
@@ -56,7 +56,7 @@ export function plainTitle(template: Titled): string {
   return written(template, Object.fromEntries(values))
 }
 
-/** A period that is counted from the data stays in its own words: "last 30 days". */
+/** Returns the period. One that is counted from the data stays in its own words: "last 30 days". */
 function periodOf(
   text: unknown,
   until: string | null,
@@ -68,7 +68,10 @@ function periodOf(
   return resolvePeriod(text, at)
 }
 
-/** The title of a run without an insight, with the values of its variables. `started_at`: when it began, or else was created. */
+/**
+ * Returns the title of a run without an insight, with the values of its variables. `started_at`: the time when it
+ * began, or else was created.
+ */
 export function runTitle(template: Titled, given: Record<string, unknown>, started_at: string): string {
   if (!/\{[{%]/.test(template.title)) return template.title
   const { time_zone } = template

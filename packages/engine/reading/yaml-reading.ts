@@ -24,24 +24,30 @@ import { makeFault, type Position } from '../language/fault.ts'
 export interface YamlReading {
   /** The value of the text; undefined if it cannot be read. */
   value: unknown
-  /** The position of the value (or, with `key`, the key) at the path; of the nearest node above it if there is none. */
+  /**
+   * Returns the position of the value (or, with `key`, the key) at the path, or of the nearest node above it if there
+   * is none.
+   */
   position(path: readonly (string | number)[], what?: 'key' | 'value'): Position
-  /** The position of an offset into the text at the path: exact in a block (`|`) and on one line, else that of its start. */
+  /**
+   * Returns the position of an offset into the text at the path. It is exact in a block (`|`) and on one line; else
+   * it is that of the text's start.
+   */
   positionInText(path: readonly (string | number)[]): (offset: number) => Position
   faults: Fault[]
 }
 
 const MAX_ALIASES = 20
-/** The parser reads about a million characters a second. */
+/** The most characters. The parser reads about a million a second. */
 const MAX_LENGTH = 100_000
 /** The most open brackets and braces. */
 const MAX_DEPTH = 64
-/** The most brackets, entries and line ends: many small parts take the parser longest. */
+/** The most brackets, entries and line ends, because many small parts take the parser longest. */
 const MAX_PARTS = 20_000
 /** The most faults reported. */
 const MAX_FAULTS = 100
 
-/** `firstLine`: the line of the source on which the text begins. */
+/** Reads YAML. `firstLine`: the line of the source on which the text begins. */
 export function readYaml(text: string, firstLine: number): YamlReading {
   if (text.length > MAX_LENGTH) {
     const position = { line: firstLine, column: 1 }
@@ -99,7 +105,10 @@ export function readYaml(text: string, firstLine: number): YamlReading {
   return { value: faults.length > 0 ? undefined : found.value, position, positionInText, faults }
 }
 
-/** The parser makes an error for each fault, up to 20,000. Their stacks, which nobody reads, took most of its time. */
+/**
+ * Parses without stack traces. The parser makes an error for each fault, up to 20,000, and their stacks, which nobody
+ * reads, took most of its time.
+ */
 function withoutStacks<T>(parse: () => T): T {
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0
@@ -110,12 +119,12 @@ function withoutStacks<T>(parse: () => T): T {
   }
 }
 
-/** Marks that the lexer adds before values and documents; they are no part of the text. */
+/** Marks that the lexer adds before values and documents. They do not belong to the text. */
 const LEXER_MARKS = new Set(['\u0002', '\u0018', '\u001f', '\ufeff'])
 
 /**
- * The first bracket that is one too deep or closes nothing, or the first part that is one too many. The lexer divides the
- * text in linear time and parses nothing.
+ * Returns the fault of the first bracket that is one too deep or closes nothing, or of the first part that is one too
+ * many. The lexer divides the text in linear time and parses nothing.
  */
 function boundFault(text: string, firstLine: number): Fault | null {
   let [parts, depth, offset] = [0, 0, 0]
@@ -150,7 +159,7 @@ function textPositions(node: Scalar, whole: string, start: Position): (offset: n
   const [from, to] = node.range ?? [0, 0]
   const written = whole.slice(from, to)
   if (node.type === 'BLOCK_LITERAL') {
-    // The first line that is not blank shows the indentation of all.
+    // The first line that is not blank shows the indentation of all lines.
     const indent = /\n( *)\S/.exec(written)?.[1]?.length ?? 0
     return (offset) => {
       const before = value.slice(0, offset).split('\n')
@@ -208,7 +217,7 @@ function duplicateKeys(document: Document): { key: unknown; offset: number }[] {
 
 type PairOf = (map: YAMLMap, key: unknown) => Pair | undefined
 
-/** Finds pairs by key; indexes each map once. */
+/** Returns a function that finds pairs by key. It indexes each map once. */
 function pairFinder(): PairOf {
   const indexes = new Map<YAMLMap, Map<unknown, Pair>>()
   return (map, key) => {
@@ -239,7 +248,7 @@ function offsetOf(
   const key = isNode(pair.key) ? (pair.key.range?.[0] ?? own) : own
   if (rest.length === 0 && what === 'key') return key
   if (!isNode(pair.value)) return key
-  // An empty value has no text of its own: its key is the better position.
+  // An empty value has no text of its own, so its key is the better position.
   const empty = isScalar(pair.value) && pair.value.range?.[0] === pair.value.range?.[1]
   return empty ? key : offsetOf(pair.value, rest, what, pairOf)
 }

@@ -39,7 +39,7 @@ export interface BlockRun {
   plan: Plan
   /** The variables, with periods resolved to objects. */
   vars: Record<string, unknown>
-  /** Null if the template is not personal or no reader is set. */
+  /** The reader; null if the template is not personal or no reader is set. */
   reader: Reader | null
   started_at: string
   /** The columns of the sources, and of each block that has run. */
@@ -290,7 +290,7 @@ function withMissing(block: AnalysisBlock, method: Method, infos: readonly Metri
   return { ...block, options: { ...block.options, missing: 'zero' } }
 }
 
-/** The block's options with defaults and variables filled in. Throws TemplateFault if they are invalid. */
+/** Returns the block's options with defaults and variables filled in. Throws TemplateFault if they are invalid. */
 function optionsOf(
   method: Method,
   block: AnalysisBlock,
@@ -303,7 +303,10 @@ function optionsOf(
   return given
 }
 
-/** Where the value at fault comes from a variable, the template is right: the remedy names the variable and its value. */
+/**
+ * Returns the fault of an option whose value comes from a variable. The template is right then, so the remedy names
+ * the variable and its value.
+ */
 function ofVariable(
   fault: Fault,
   { options }: AnalysisBlock,
@@ -321,7 +324,7 @@ function ofVariable(
   return { ...fault, remedy }
 }
 
-/** A column without any value is read as texts; see `asNumbers`. */
+/** Returns the relation with columns without any value as numbers; see `asNumbers`. Such a column is read as texts. */
 async function withEmptyColumns(plain: Relation, used: ReturnType<Method['columns']>): Promise<Relation> {
   const texts = textsAsked(used, plain.columns)
   if (texts.length === 0) return plain

@@ -12,7 +12,7 @@ export interface ConnectionAccess {
   /** Waits until a query may run over the connection. Never rejects. */
   acquire(name: string, signal: AbortSignal): Promise<Acquired>
   release(name: string): void
-  /** Keeps the days of metrics over them; absent: each run reads everything. */
+  /** Keeps the days of metrics over the connections. Without it each run reads all rows. */
   keeper?: PartitionKeeper
   /** Called when the task has ended. Releases what is still acquired. */
   end(): void
@@ -42,7 +42,7 @@ export function createConnectionRequests(id: number, send: (message: FromChild) 
   }
 }
 
-/** Waits for what `ask` resolves. Rejects with the signal's reason if it is aborted first. */
+/** Waits for what `ask` resolves with. Rejects with the signal's reason if it is aborted first. */
 export function answerOrAbort<T>(
   signal: AbortSignal,
   ask: (resolve: (value: T) => void) => void,

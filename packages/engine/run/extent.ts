@@ -37,7 +37,7 @@ export class Extents {
     this.#run = run
   }
 
-  /** For the block or source that a method reads. */
+  /** Returns the extent of the block or source that a method reads. */
   async of(name: string): Promise<Extent> {
     const { relations, sql } = this.#behind(name)
     const found: Days[] = []
@@ -97,7 +97,7 @@ export class Extents {
     const days = found.map(([, day]) => dayNumber(day as string))
     const due = dueDays(days)
     const ends = { first: dayNumber(first), last: due.last, due: due.after(due.last) - due.last }
-    // Times that are all midnight show no hour.
+    // Times that are all midnight show no hour of the day.
     const hours = timed ? found.map(dayRows) : []
     if (!hours.some(({ last }) => last > 0)) return ends
     const ended = { ...ends, hours: hoursOf(hours, days[0] === ends.first) }
@@ -128,7 +128,7 @@ export class Extents {
     }
   }
 
-  /** SQL of the column's times as `t`, on the clock of the template's zone. */
+  /** Returns SQL of the column's times as `t`, on the clock of the template's zone. */
   #timesOf(source: string, column: Column): string {
     const name = identifier(column.name)
     const zone = this.#run.time_zone.replaceAll("'", "''")
@@ -137,7 +137,8 @@ export class Extents {
   }
 
   /**
-   * Compares the last step with steps of the same time of the day if enough days are known, so that a night is no cut.
+   * Compares the last step with steps of the same time of the day if enough days are known, so that a night does not
+   * count as a cut.
    */
   async #lastStep(source: string, column: Column, minutes: number): Promise<LastStep | null> {
     const times = this.#timesOf(source, column)
@@ -164,7 +165,7 @@ const dayRows = ([, , n, first, last]: readonly unknown[]): DayRows => ({
   last: Number(last),
 })
 
-/** Returns where the data begin and end within a day. The beginning is known only if all days were read. */
+/** Returns the hours within a day at which the data begin and end. The beginning is known only if all days were read. */
 function hoursOf(days: readonly DayRows[], whole: boolean): NonNullable<Days['hours']> {
   const cut = cutDays(days)
   return { from: whole && cut.first ? days[0]!.first : null, until: cut.last ? days.at(-1)!.last : null }

@@ -68,7 +68,7 @@ export class MetricTests {
     this.#known.set(info.metric, { lineage, doubts })
   }
 
-  /** The sentence for the reader, or null if the test holds. */
+  /** Returns the sentence for the reader, or null if the test holds. */
   #fault(info: MetricInfo, test: MetricTest, found: Record<string, Cell>, index: number): string | null {
     const label = opening(info.label)
     if (test.kind === 'fresh') return this.#staleness(info, test, found.newest ?? null)
@@ -94,7 +94,7 @@ export class MetricTests {
     const whole = /^00:00(:00(\.0+)?)?$/.test(clock)
     // A date stands for its whole day.
     const last = Date.parse(`${day}T${clock.slice(0, 8)}Z`) + (whole ? DAY_MS : 0)
-    // Both as the clock of the metric's zone shows them.
+    // Both times are read from the clock of the metric's zone.
     const now = Date.parse(`${clockInZone(this.#started, info.time.zone).replace(' ', 'T')}Z`)
     const age = now - last
     if (!(age > test.ms)) return null
@@ -106,7 +106,7 @@ export class MetricTests {
   }
 }
 
-/** "2 days", "36 hours": in whole days where they fit. */
+/** Words a span, such as "2 days" or "36 hours". It uses whole days if they fit. */
 function spanInWords(ms: number): string {
   const days = ms / DAY_MS
   if (Number.isInteger(days)) return count(days, 'day')

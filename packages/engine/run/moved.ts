@@ -4,7 +4,7 @@ import { catalogOfMethods } from '../reading/methods-on-demand.ts'
 import { bindOptions, withDefaults } from '../reading/options.ts'
 import type { Plan } from './plan.ts'
 
-/** Returns, for each source whose rows are fetched, the first block that needs them, in words. */
+/** Returns, for each source whose rows are read here, the first block that needs them, in words. */
 export function movedSources(
   template: Template,
   plan: Plan,

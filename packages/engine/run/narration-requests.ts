@@ -7,7 +7,7 @@ import { INSTRUCTIONS, type Narrated, type Narration, promptOf } from '../printi
 import { answerOrAbort } from './connection-requests.ts'
 import type { FromChild, NarrationRequest } from './protocol.ts'
 
-/** The parent's side. Never rejects: a request without an answer is `missing`. */
+/** Asks the model on the parent's side. It never rejects: a request without an answer is `missing`. */
 export type Narrator = (
   request: NarrationRequest,
   /** `within_ms`: the time that the job has left for the request. */
@@ -17,11 +17,11 @@ export type Narrator = (
 export interface AnsweredNarration {
   narration: Narration
   narrated: Narrated
-  /** Present if a model wrote the text. */
+  /** Present if a model wrote the text; else null. */
   lineage: { blocks: string[]; model: string; prompt_sha256: string } | null
 }
 
-/** One answer for each narration, in order. Rejects if the signal is aborted. */
+/** Returns one answer for each narration, in order. Rejects if the signal is aborted. */
 export type Narrate = (narrations: readonly Narration[], signal: AbortSignal) => Promise<AnsweredNarration[]>
 
 export interface NarrationClient {

@@ -71,7 +71,7 @@ function rowsOf(field: string, schema: FieldSchema): { field: string; row: Recor
   return row && Object.keys(row).length > 0 ? [{ field, row }] : []
 }
 
-/** What the column of the groups is called: the rows of some lists have a `by` of their own. */
+/** Returns the name of the column of groups. The rows of some lists have a `by` of their own. */
 const groupName = (row: object): 'by' | 'each' => (Object.hasOwn(row, 'by') ? 'each' : 'by')
 
 const MOMENT = JSON.stringify(moment)

@@ -27,13 +27,13 @@ export class Periods {
     return this.#task.variables
   }
 
-  /** The source from which the variable's period is counted; null for other variables and periods. */
+  /** Returns the source from which the variable's period is counted; null for other variables and periods. */
   waitsFor(name: string): string | null {
     const variable = this.#template.variables.find((one) => one.name === name)
     return variable?.type === 'period' ? (variable.until?.split('.')[0] ?? null) : null
   }
 
-  /** All variables. A period whose source is not attached yet stays text. */
+  /** Resolves all variables. A period whose source is not attached yet stays text. */
   async resolve(sources: Sources): Promise<Record<string, unknown>> {
     const vars = { ...this.#task.variables }
     for (const variable of this.#template.variables) {
@@ -57,7 +57,7 @@ export class Periods {
   }
 }
 
-/** The latest value of `source.column`, as text. */
+/** Returns the latest value of `source.column`, as text. */
 async function latestOf(until: string, engine: Engine, sources: Sources): Promise<string | null> {
   const dot = until.indexOf('.')
   const [source, column] = [until.slice(0, dot), until.slice(dot + 1)]

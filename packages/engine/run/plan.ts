@@ -12,7 +12,7 @@ import { outcomeTables } from './outcome-tables.ts'
 
 export interface PlannedSql {
   sql: string
-  /** The `$names` to bind. */
+  /** The `$names` that are bound. */
   names: string[]
   reads: string[]
   uses: UsedNames
@@ -77,7 +77,10 @@ export function blockFault(block: SqlBlock, fault: SqlFault): ReturnType<typeof 
   return makeFault('sql_refused', place, `SQL block "${block.name}": ${fault.message}`, fault.remedy)
 }
 
-/** The first name that DuckDB would answer from the clock or the session, since no relation in its scope has such a column. */
+/**
+ * Returns the fault of the first name that DuckDB would answer from the clock or the session, because no relation in
+ * its scope has such a column.
+ */
 export function sessionFault(
   session: readonly SessionName[],
   columnsOf: (relation: string) => readonly { name: string }[],

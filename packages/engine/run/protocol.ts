@@ -23,7 +23,7 @@ import type { ConvertedVariables } from '../values/variables.ts'
 
 export type { Roots } from '../sources/roots.ts'
 
-/** The argument of a process that skips the warm-up. */
+/** The argument by which a process skips the warm-up. */
 export const COLD = '--cold'
 
 /** The highest limits a template may set. */
@@ -33,7 +33,7 @@ export interface RunTask {
   kind: 'run'
   template: TemplateSource
   variables: Record<string, unknown>
-  /** The start of the job, RFC 3339; periods are counted from it. */
+  /** The start of the job by RFC 3339, from which periods are counted. */
   started_at: string
   /** The analyses of the last delivered insight, for `new`; null or absent if there is none. */
   delivered?: Record<string, Outcome> | null
@@ -81,18 +81,19 @@ export interface DrawTask {
   kind: 'draw'
   /** Vega-Lite specifications. */
   specs: Record<string, unknown>[]
-  /** `svg` by default; `png` is narrow and comes as base64; `pages` is a wide and a narrow SVG for each specification, one after the other. */
+  /**
+   * The form of drawings. `svg` is the default. `png` is narrow and returned as base64. `pages` is a wide and a
+   * narrow SVG for each specification, one after the other.
+   */
   form?: 'svg' | 'png' | 'pages'
 }
 
-/**
- * Texts that are too large for one message. They are read when the task has its turn, and are sent in pieces before it.
- */
+/** Texts that are too large for one message. They are read when the task's turn comes, and are sent in pieces before it. */
 export interface WithTexts<Name extends string> {
   texts?: Partial<Record<Name, string>>
 }
 
-/** The tables of an insight as a workbook or as CSV; JSON as it is stored comes as texts. */
+/** Writes the tables of an insight as a workbook or as CSV. The stored JSON arrives as texts. */
 export interface TablesTask
   extends Omit<StoredTables, 'tables' | 'provenance'>,
     WithTexts<'tables' | 'provenance'> {
@@ -105,9 +106,9 @@ export type RenderTask = { kind: 'render' } & (
   | ({
       form: 'page' | 'pdf'
       insight: PageInsight
-      /** One per chart; a chart without one is shown as text. */
+      /** The drawing of each chart. A chart without one is shown as text. */
       drawings: Drawing[]
-      /** With texts: a page that shows the rows behind its numbers, too. */
+      /** The texts of a page that also shows the rows behind its numbers. */
     } & WithTexts<'tables' | 'analyses' | 'provenance'>)
   | {
       form: 'mail'
@@ -118,20 +119,20 @@ export type RenderTask = { kind: 'render' } & (
     }
 )
 
-/** Tests a connection: connects, asks for the server's version and disconnects. */
+/** Tests a connection: connects, reads the server's version and disconnects. */
 export interface ProbeTask {
   kind: 'probe'
   connection: OpenConnection
   roots: Roots
 }
 
-/** Reads a day of a metric that is kept again. */
+/** Reads a kept day of a metric again. */
 export interface AuditDayTask extends AuditedDay {
   kind: 'audit-day'
   roots: Roots
 }
 
-/** Asks what a run would do where. */
+/** Explains what a run would do where. */
 export interface ExplainTask
   extends Pick<RunTask, 'template' | 'variables' | 'started_at' | 'roots' | 'reader'> {
   kind: 'explain'
@@ -151,7 +152,7 @@ export type Task =
   | ReadMetricsTask
   | ConvertTask
 
-/** `detail` is a sentence and holds no secret. */
+/** The result of a test of a connection. `detail` is a sentence and holds no secret. */
 export type Probed = { ok: true; server: string; read_only: string } | { ok: false; detail: string }
 
 export interface Description {
@@ -182,12 +183,12 @@ export interface Results {
   run: RunResult
   check: Fault[]
   describe: Description
-  /** One drawing per specification. */
+  /** One drawing for each specification. */
   draw: string[]
   render: string
   tables: TablesFile
   probe: Probed
-  /** Whether the day is as it was kept. */
+  /** True if the day equals the kept one. */
   'audit-day': boolean
   explain: { status: 'done'; explained: Explained } | Extract<RunResult, { status: 'failed' }>
   read: ReadHead[]
@@ -204,7 +205,7 @@ export interface NarrationRequest {
   prompt: string
 }
 
-/** Why a socket could not be opened. */
+/** The reason why a socket could not be opened. */
 export interface DialFailure {
   /** `blocked`: the target is not allowed. `refused`: not to this workspace, or not now. `unresolved`: the name has no address. */
   kind: 'blocked' | 'refused' | 'unresolved' | 'failed'
@@ -213,16 +214,16 @@ export interface DialFailure {
 }
 
 export type ToChild =
-  /** `temp_folder`: for this task alone, not created yet; the parent removes it after the task. */
+  /** `temp_folder`: a folder for this task alone, not created yet. The parent removes it after the task. */
   | { type: 'task'; id: number; task: Task; temp_folder: string; spill_bytes: number | null }
   /** A piece of a text of the next task. */
   | { type: 'text'; id: number; name: string; piece: string }
   | { type: 'cancel'; id: number }
   | { type: 'acquired'; id: number; name: string; acquired: Acquired }
   | { type: 'narrated'; id: number; narrated: Narrated[] }
-  /** Answers `find` or `keep`. */
+  /** The answer to `find` or `keep`. */
   | { type: 'kept'; id: number; kept: KeptSeries | { refused: string | null } }
-  /** The socket comes along with the message unless it failed. */
+  /** The answer to `dial`. The socket is part of the message unless it failed. */
   | { type: 'dialed'; id: number; call: number; failure: DialFailure | null }
 
 export type FromChild =
@@ -234,14 +235,14 @@ export type FromChild =
   /** `acquire`: a source needs this connection. `release`: the source has been read. */
   | { type: 'acquire'; id: number; name: string }
   | { type: 'release'; id: number; name: string }
-  /** Asks for a socket; `connection`: the one for which it is wanted, or null. Answered by `dialed` with the same `call`. */
+  /** Asks for a socket. `connection`: the one for which it is wanted, or null. `dialed` with the same `call` answers it. */
   | { type: 'dial'; id: number; call: number; connection: string | null; host: string; port: number }
-  /** Answered by `narrated`, one answer per request. */
+  /** Asks the language model. `narrated` answers it, with one answer for each request. */
   | { type: 'narrate'; id: number; requests: NarrationRequest[] }
-  /** Asks for days that are kept, or gives some to keep. One at a time; answered by `kept`. */
+  /** Asks for kept days, or gives some to keep, one request at a time. `kept` answers it. */
   | { type: 'find'; id: number; wanted: Parameters<PartitionKeeper['find']>[0] }
   | { type: 'keep'; id: number; days: KeptDays }
-  /** Rows of a large table of the result that follows, in their order. */
+  /** The rows of a large table of the result that follows, in their order. */
   | { type: 'rows'; id: number; table: string; rows: Cell[][] }
   | { type: 'result'; id: number; result: Results[Task['kind']] }
   /** The task failed by a defect of the program: the parent logs it and replaces the process. */

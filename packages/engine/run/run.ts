@@ -34,15 +34,15 @@ import { type BlockUse, firstUse, namesInOptions, useSentence } from './two-read
 /** The parts of the process that a run uses. */
 export interface RunContext {
   engine: Engine
-  /** A folder for this job alone; not created yet. */
+  /** A folder for this job alone, not created yet. */
   temp_folder: string
   spill_bytes?: number | null
-  /** Called when the template is read: its limits apply from then on. */
+  /** Called when the template is read. Its limits apply from then on. */
   onStarted(limits: Limits): Promise<void>
   onProgress(progress: Progress): void
   acquire: Acquire
   narrate: Narrate
-  /** Keeps the days of metrics; absent: each run reads everything. */
+  /** Keeps the days of metrics. Without it each run reads all rows. */
   keeper?: PartitionKeeper | null
   /** Aborted when the job is canceled. */
   signal: AbortSignal
@@ -267,7 +267,7 @@ async function rendered(
       vars,
     }),
   }
-  // The provenance of numbers has its own bound and is no output of the template.
+  // The provenance of numbers has its own bound, and does not count as output of the template.
   const bytes = Buffer.byteLength(JSON.stringify({ ...found, provenance: undefined }))
   if (bytes > limits.output_bytes) {
     throw new TaskFailure(
@@ -283,7 +283,7 @@ function resetPeakMemory(): void {
   try {
     writeFileSync('/proc/self/clear_refs', '5')
   } catch {
-    // Other systems: peakMemory() is null, or the peak of the process.
+    // On other systems peakMemory() is null, or the peak of the process.
   }
 }
 

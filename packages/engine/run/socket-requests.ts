@@ -1,7 +1,7 @@
 /**
- * Requests of an analysis process for sockets, because it has no way to the network itself. The parent decides by what
- * it knows about the task, not by what the process says. A connection that the task has acquired leads to its own host.
- * An address of a template, or uploads in a bucket, lead to hosts that the operator allows.
+ * Requests of an analysis process for sockets, since it cannot reach the network itself. The parent decides by what
+ * it knows about the task, not by what the process says. A connection that the task has acquired leads to its own
+ * host. An address of a template, or uploads in a bucket, lead to hosts that the operator allows.
  */
 import type { Socket } from 'node:net'
 import type { OpenConnection } from '@assay/model/connection'
@@ -44,7 +44,7 @@ async function leadsTo(connection: OpenConnection, host: string, port: number): 
   return own !== null && host === own.host && port === own.port
 }
 
-/** The targets that a task may reach there. `acquired`: the connections that it has asked for. */
+/** Returns the targets that a task may reach at the host. `acquired`: the connections that it has asked for. */
 async function targetsOf(
   { connection: name, host, port }: DialMessage,
   task: Task,
@@ -60,7 +60,7 @@ async function targetsOf(
   return [...(task.roots.remote?.targets ?? []), ...(task.roots.uploads?.targets ?? [])]
 }
 
-/** Whether the bucket of uploads lies there: it is the operator's own. */
+/** Tells whether the bucket of uploads is at the host. The bucket is the operator's own. */
 function isBucket(task: Task, host: string): boolean {
   const targets = 'roots' in task ? (task.roots.uploads?.targets ?? []) : []
   return isListed(
@@ -69,7 +69,7 @@ function isBucket(task: Task, host: string): boolean {
   )
 }
 
-/** The parent's side. Never rejects. */
+/** Opens a socket on the parent's side. Never rejects. */
 export async function dialFor(
   message: DialMessage,
   task: Task,
@@ -90,13 +90,13 @@ export async function dialFor(
   }
 }
 
-/** The analysis process's side. */
+/** Opens sockets on the side of the analysis process. */
 export interface SocketRequests {
   open: OpenSocket
   receive(call: number, failure: DialFailure | null, socket: Socket | undefined): void
 }
 
-/** `taskId` gives the id of the present task. */
+/** Makes the requests. `taskId` returns the id of the present task. */
 export function createSocketRequests(
   send: (message: FromChild) => void,
   taskId: () => number,

@@ -1,4 +1,4 @@
-/** A pool for tests, over the shipped samples and a data folder of its own, and templates from text. */
+/** For tests: a pool over the shipped samples and a data folder of its own, and templates from text. */
 import { mkdtempSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -26,7 +26,7 @@ export function templateOf(source: string, partials: Record<string, string> = {}
   return { template_id: 'a-test', version: templateVersion(source, partials), source, partials }
 }
 
-/** A template of one SQL block named `a`. */
+/** Makes a template of one SQL block named `a`. */
 export function sqlTemplate(sql: string, front = ''): TemplateSource {
   return templateOf(`---\n${front}\n---\n\n\`\`\`sql a\n${sql}\n\`\`\`\n\n# A test\n\n{{ a.size }}\n`)
 }
@@ -53,7 +53,7 @@ export interface TestPool {
     variables?: Record<string, unknown>,
     options?: Partial<RunOptions> & { reader?: Reader },
   ): Promise<RunResult>
-  /** The folders of jobs that still exist. */
+  /** Returns the folders of jobs that still exist. */
   leftovers(): Promise<string[]>
   close(): Promise<void>
 }
@@ -67,7 +67,7 @@ interface TestPoolOptions {
   budgets?: WorkspaceBudgets
 }
 
-/** The pool of those that ask for nothing else: a process takes half a second to start, and does one task after the other. */
+/** The pool that tests without options share. A process takes half a second to start, and does one task after the other. */
 let plain: { pool: Pool; tempRoot: string } | null = null
 let users = 0
 
@@ -140,7 +140,7 @@ export async function openTestPool({ files = {}, ...options }: TestPoolOptions =
   }
 }
 
-/** The findings of a run that must have succeeded. */
+/** Returns the findings of a run that must have succeeded. */
 export function findingsOf(result: RunResult): Findings {
   if (result.status !== 'done') throw new Error(`The run ended as ${JSON.stringify(result)}`)
   return result.findings

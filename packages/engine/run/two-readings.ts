@@ -13,7 +13,7 @@ import { doubt } from '../verdicts/verdict.ts'
 
 export interface BlockUse {
   block: string
-  /** The sources and blocks that it reads. */
+  /** The sources and blocks that the block reads. */
   reads: readonly string[]
   uses: UsedNames
 }
@@ -22,7 +22,7 @@ export interface UsedDoubt {
   source: Source
   column: string
   doubt: ColumnDoubt
-  /** "SQL block "daily"", or the variable. */
+  /** The user of the column: "SQL block "daily"", or a variable. */
   user: string
 }
 
@@ -71,7 +71,7 @@ function userOf(
   return reached.size > 1 && new RegExp(`["'.]${word}(?!\\w)`, 'iu').test(prose) ? 'The text' : null
 }
 
-/** The names that an analysis uses: every text among its options. */
+/** Returns the names that an analysis uses: every text among its options. */
 export function namesInOptions({ method }: AnalysisBlock, options: Record<string, unknown>): UsedNames {
   const names = new Set<string>()
   const visit = (value: unknown): void => {
@@ -92,8 +92,8 @@ export function useSentence({ column, doubt: { says }, user }: UsedDoubt): strin
 }
 
 /**
- * Returns the doubts of a profile about the columns of a source, or of a block that passes them on. `columns` are those
- * that it has.
+ * Returns the doubts of a profile about the columns of a source, or of a block that passes them on. `columns`: the
+ * columns of the relation.
  */
 export function profileDoubts(
   found: readonly FoundColumn[],
@@ -109,7 +109,7 @@ export function profileDoubts(
   })
 }
 
-/** What was decided of a column by what is usual, in whole sentences: what else its name and its numbers could be. */
+/** Returns in full sentences what was decided about a column by custom: what else its name and its numbers could be. */
 export function readingInWords(found: FoundColumn): string[] {
   const { repeats } = found
   return [

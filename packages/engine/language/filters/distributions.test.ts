@@ -10,7 +10,8 @@ const near = (a: unknown, b: number) =>
   assert.ok(Math.abs((a as number) / b - 1) < 1e-12, `${String(a)} is not ${b}`)
 
 test('the distributions give the values of tables', () => {
-  // R: pnorm(1.96), qnorm(0.975), pt(2.1, 12), qt(0.975, 12), pf(3, 2, 27, lower = FALSE), qf(0.95, 2, 27), pchisq(3.84, 1), qchisq(0.95, 1).
+  // The values of R: pnorm(1.96), qnorm(0.975), pt(2.1, 12), qt(0.975, 12), pf(3, 2, 27, lower = FALSE), qf(0.95, 2,
+  // 27), pchisq(3.84, 1), qchisq(0.95, 1).
   near(ask('normal_cdf', 1.96), 0.9750021048517795)
   near(ask('normal_quantile', 0.975), 1.959963984540054)
   near(ask('t_quantile', 0.975, [12]), 2.178812829667229)

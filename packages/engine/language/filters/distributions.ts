@@ -1,7 +1,7 @@
 /**
- * Normal, t, F and chi-square distributions: `..._cdf` gives the chance of at most the value, `..._quantile` the value of a
- * chance. `tail: "upper"` takes the other side and keeps its digits far out. Null stays null. The functions are those of
- * numeric/distributions.ts, held to 12 digits (docs/accuracy.md).
+ * Filters of normal, t, F and chi-square distributions. `..._cdf` gives the probability of at most the value,
+ * `..._quantile` the value of a probability. `tail: "upper"` takes the other side and keeps its digits far out. Null
+ * stays null. The functions are those of numeric/distributions.ts, tested to 12 digits (docs/accuracy.md).
  */
 import {
   chiSquareLower,
@@ -25,7 +25,7 @@ import { type Filter, numeric, shown } from './filter.ts'
 type Tail = (x: number, parameters: readonly number[]) => number
 
 interface Distribution {
-  /** The names of its parameters, all positive. */
+  /** The names of its parameters, which are all positive. */
   parameters: readonly string[]
   lower: Tail
   upper: Tail
@@ -102,7 +102,7 @@ export const DISTRIBUTION_FILTERS: Record<string, Filter> = Object.fromEntries(
   ),
 )
 
-/** How many arguments each takes after its name, for `assay check`. */
+/** The arguments of each filter after its name, for `assay check`. */
 export const DISTRIBUTION_ARGUMENTS: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries(DISTRIBUTIONS).flatMap(([name, { parameters }]) =>
     ['cdf', 'quantile'].map((kind) => [`${name}_${kind}`, parameters] as const),

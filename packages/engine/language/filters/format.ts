@@ -13,7 +13,7 @@ const fmt: Filter = (value, [code]) => {
   return formatValue(toCell(value), code)
 }
 
-/** "+1.2", "-3", "0": a change with its sign. */
+/** Prints a change with its sign: "+1.2", "-3", "0". */
 const delta: Filter = (value, [code]) => {
   if (value === null || value === undefined) return ''
   const number = numeric(value, 'delta')
@@ -22,7 +22,7 @@ const delta: Filter = (value, [code]) => {
   return text.startsWith('-') || zero ? text : `+${text}`
 }
 
-/** Prints what the value says: neither "now" nor the machine's zone is known. */
+/** Prints the date that the value itself says. Neither "now" nor the machine's zone is known. */
 const date: Filter = (value, [pattern = 'date']) => {
   if (value === null || value === undefined) return ''
   const moment = typeof value === 'string' ? readMoment(value) : null
@@ -35,7 +35,7 @@ const date: Filter = (value, [pattern = 'date']) => {
   return formatMoment(moment, tokens)
 }
 
-/** Gives the argument for null, false, an empty text or an empty list. `allow_false: true` keeps false. */
+/** Returns the argument for null, false, an empty text or an empty list. `allow_false: true` keeps false. */
 const otherwise: Filter = (value, [instead], { named }) => {
   if (value === false && isTruthy(named.get('allow_false'))) return false
   const empty = value instanceof Markdown ? value.toString() === '' : isEmpty(value)

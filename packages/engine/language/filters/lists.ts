@@ -1,4 +1,4 @@
-/** Filters of lists and rows. A column is named by the first argument. */
+/** Filters of lists and rows. Their first argument names a column. */
 import { printText } from '../../printing/print.ts'
 import { suggest } from '../../values/near.ts'
 import { compareNumeric, meanOf, type Numeric, sumOf, toNumeric } from '../../values/numbers.ts'
@@ -7,7 +7,7 @@ import { Exact, isPlainObject, Markdown, Rounded, type Row, ValueError } from '.
 import { areEqual, isTruthy, itemsOf, property } from '../operations.ts'
 import { count, type Filter, listOf, numeric, shown, textOf } from './filter.ts'
 
-/** The values of a column, or the items themselves. */
+/** Returns the values of a column, or the items themselves. */
 function valuesOf(value: unknown, column: unknown, filter: string): unknown[] {
   if (!Array.isArray(value)) {
     throw new ValueError(`${filter} needs rows or a list, not ${shown(value)}.`, 'Name a block.')
@@ -40,7 +40,7 @@ function aggregate(filter: string, reduce: (values: Numeric[]) => Numeric | null
     reduce(present(valuesOf(value, column, filter)).map((item) => numeric(item, filter)))
 }
 
-/** Numbers by size, anything else by its text: ISO dates compare as dates do. */
+/** Compares numbers by size, and anything else by its text. ISO dates compare as dates do. */
 function order(left: unknown, right: unknown): number {
   const [a, b] = [toNumeric(left), toNumeric(right)]
   if (a !== null && b !== null) return compareNumeric(a, b)
@@ -75,7 +75,7 @@ function end(filter: string, index: 0 | -1): Filter {
     (column === undefined ? listOf(value) : valuesOf(value, column, filter)).at(index)
 }
 
-/** The value at "a" or "a.b" of an item; undefined if there is none. */
+/** Returns the value at "a" or "a.b" of an item; undefined if there is none. */
 function field(item: unknown, path: string): unknown {
   if (isPlainObject(item) && Object.hasOwn(item, path)) return item[path] ?? null
   return path
@@ -91,7 +91,7 @@ function requiredField(item: unknown, path: unknown, filter: string): unknown {
   throw new ValueError(`There is no column ${shown(path)}.`, suggest(textOf(path), known))
 }
 
-/** Whether an item's column equals the second argument; without one, whether the column is true. */
+/** Returns a test whether an item's column equals the second argument. Without one it tests whether the column is true. */
 function matcher(filter: string, [path, wanted]: readonly unknown[]): (item: unknown) => boolean {
   return (item) => {
     const value = requiredField(item, path, filter)
@@ -99,7 +99,7 @@ function matcher(filter: string, [path, wanted]: readonly unknown[]): (item: unk
   }
 }
 
-/** Exact numbers and captured text count as the same if they read the same. */
+/** Returns a value by which items are compared. Exact numbers and captured text are equal if they read the same. */
 function identity(value: unknown): unknown {
   if (value instanceof Rounded) return value.valueOf()
   return value instanceof Exact || value instanceof Markdown ? `\0${value.toString()}` : value

@@ -4,7 +4,7 @@ import { compareNumeric, fromDecimal, type Numeric } from '../../values/numbers.
 import { Exact, Rounded, ValueError } from '../../values/value.ts'
 import { count, type Filter, numeric } from './filter.ts'
 
-/** Exact if both sides are decimals by their text. */
+/** Makes a filter of arithmetic. It is exact if both sides are decimals by their text. */
 function arithmetic(name: string, exact: (a: Decimal, b: Decimal) => Decimal): Filter {
   return (value, [operand]) => {
     const [left, right] = [numeric(value, name), numeric(operand, name)]
@@ -24,7 +24,7 @@ function divide(name: string, compute: (a: number, b: number) => number): Filter
   }
 }
 
-/** The result is printed with these digits. */
+/** Rounds a number. The result is printed with these digits. */
 const round: Filter = (value, [places]): Numeric | Rounded => {
   const number = numeric(value, 'round')
   const scale = count(places, 'round', 0)
@@ -50,7 +50,7 @@ function whole(name: 'ceil' | 'floor', direction: 1n | -1n): Filter {
   }
 }
 
-/** The value, or the bound if the value lies beyond it. */
+/** Makes a filter that returns the value, or the bound if the value lies beyond it. */
 function bounded(name: string, sign: 1 | -1): Filter {
   return (value, [bound]) =>
     compareNumeric(numeric(value, name), numeric(bound, name)) * sign < 0 ? bound : value
@@ -61,7 +61,7 @@ const abs: Filter = (value) => {
   return number instanceof Exact ? new Exact(number.toString().replace('-', '')) : Math.abs(number)
 }
 
-/** Returns null for null, as SQL does. */
+/** Returns a filter that gives null for null, as SQL does. */
 function passingNull(filter: Filter): Filter {
   return (value, args, context) =>
     value === null || value === undefined || args[0] === null ? null : filter(value, args, context)

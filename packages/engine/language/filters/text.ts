@@ -1,8 +1,8 @@
-/** Filters of text, as Liquid has them. Counts are of characters, not of UTF-16 units. */
+/** Filters of text, by Liquid's rules. They count characters, not UTF-16 units. */
 import { ValueError } from '../../values/value.ts'
 import { count, type Filter, textOf } from './filter.ts'
 
-/** A filter of the value's text and the texts of its arguments. */
+/** Makes a filter of the value's text and the texts of its arguments. */
 const ofText =
   (change: (text: string, first: string, second: string) => unknown): Filter =>
   (value, [first, second]) =>
@@ -15,7 +15,7 @@ function joining(name: string, join: (text: string, other: string) => string): F
   }
 }
 
-/** Removes the characters at the ends of the text; white space if none are given. */
+/** Removes the characters at the ends of the text, by default white space. */
 function stripped(text: string, characters: string, side: 'left' | 'right' | 'both'): string {
   const isRemoved = (letter: string): boolean =>
     characters === '' ? letter.trim() === '' : characters.includes(letter)
@@ -53,7 +53,7 @@ const truncateWords: Filter = (value, [length, ellipsis]) => {
   return words.slice(0, most).join(' ') + (words.length >= most ? end : '')
 }
 
-/** As Ruby splits: empty texts at the end are left out. */
+/** Splits a text as Ruby does: empty texts at the end are left out. */
 function split(text: string, mark: string): string[] {
   const parts = text.split(mark)
   while (parts.at(-1) === '') parts.pop()

@@ -46,12 +46,12 @@ interface CurrentTask {
 }
 
 type TaskMessage = Extract<ToChild, { type: 'task' }>
-/** Where a task may spill, and how much. */
+/** The folder into which a task may spill, and the bytes that it may spill. */
 type Room = Pick<TaskMessage, 'temp_folder' | 'spill_bytes'>
 
-/** An interrupt between two queries has no effect, so it is repeated. */
+/** The milliseconds between interrupts. An interrupt between two queries has no effect, so it is repeated. */
 const INTERRUPT_MS = 20
-/** The time for an explanation, in which databases count rows. */
+/** The time in milliseconds for an explanation, in which databases count rows. */
 const EXPLAIN_MS = 120_000
 
 const MEMORY_EXCEEDED: RunResult = {
@@ -63,7 +63,7 @@ const MEMORY_EXCEEDED: RunResult = {
 }
 
 let current: CurrentTask | null = null
-/** Texts of the next task, in their pieces. */
+/** The texts of the next task, in their pieces. */
 let texts = { id: 0, pieces: new Map<string, string[]>() }
 
 function keepPiece({ id, name, piece }: Extract<ToChild, { type: 'text' }>): void {
@@ -88,7 +88,7 @@ function send(message: FromChild, sent?: () => void): void {
   if (process.connected) process.send?.(message, undefined, undefined, () => sent?.())
 }
 
-/** Ends the process at once: `process.exit` would wait for the thread of a running query. */
+/** Ends the process at once. `process.exit` would wait for the thread of a running query. */
 function die(): void {
   process.kill(process.pid, 'SIGKILL')
 }
@@ -98,7 +98,7 @@ const fence = createFence(() => {
   else die()
 })
 
-/** The fence comes last, since it measures the memory that is reserved by then. */
+/** Loads the engine. The fence comes last, because it measures the memory that is reserved by then. */
 async function load(): Promise<Engine> {
   if (!process.argv.includes(COLD)) await warmUp()
   const engine = await openEngine()
@@ -106,12 +106,12 @@ async function load(): Promise<Engine> {
   return engine
 }
 
-/** Lets the system end this process before the service if memory runs out. */
+/** Makes the system end this process before the service if memory runs out. */
 function goFirst(): void {
   try {
     writeFileSync('/proc/self/oom_score_adj', '500')
   } catch {
-    // Not Linux, or it may not be written here.
+    // This system is not Linux, or the file may not be written here.
   }
 }
 
@@ -190,7 +190,7 @@ async function perform(
     case 'convert':
       return convertTask(task)
     case 'draw': {
-      // Vega is 77 packages: only the first drawing loads it.
+      // Vega has 77 packages, so only the first drawing loads it.
       const { drawChart } = await import('../../charts/drawing/draw.ts')
       const sizes = SIZES[task.form ?? 'svg']
       const drawn = task.specs.flatMap((spec) => sizes.map((size) => drawChart(spec, size)))
@@ -206,7 +206,7 @@ async function perform(
     }
     case 'render': {
       const { PDF_MS, RENDER_MS, renderTask } = await import('./render.ts')
-      // Sent first: the process neither reads nor sends messages while it renders.
+      // The message is sent first, because the process neither reads nor sends messages while it renders.
       const timeout_ms = task.form === 'pdf' ? PDF_MS : RENDER_MS
       await new Promise<void>((sent) => send({ type: 'started', id: mine.id, timeout_ms }, () => sent()))
       return renderTask(task)

@@ -1,6 +1,6 @@
 /**
- * Fills the compile cache for the processes behind walls, which may only read it: loads and runs what they do before their
- * first task, draws a chart, then ends. It is given no task and no data (../pool/compile-cache.ts).
+ * Fills the compile cache for the processes behind walls, which may only read it. It loads and runs what they do
+ * before their first task, draws a chart, and ends. It gets no task and no data (../pool/compile-cache.ts).
  */
 import { flushCompileCache } from 'node:module'
 import { drawChart } from '../../charts/drawing/draw.ts'

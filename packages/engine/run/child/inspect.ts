@@ -33,7 +33,7 @@ import { blockFault, columnVariables, sessionFault } from '../plan.ts'
 import type { Roots } from '../protocol.ts'
 import { type BlockUse, firstUse, namesInOptions, useSentence } from '../two-readings.ts'
 
-/** What the check found while it read the files of a source. */
+/** What the check found out while it read the files of a source. */
 interface Reading {
   dialect?: FoundDialect
   readings: readonly FoundColumn[]
@@ -41,13 +41,16 @@ interface Reading {
 }
 
 export interface Inspected {
-  /** The columns of each source, or the reason why it cannot be read. One whose path waits for a variable is missing. */
+  /**
+   * The columns of each source, or the reason why it cannot be read. A source whose path waits for a variable is
+   * missing.
+   */
   sources: Record<string, ({ columns: Column[] } & Reading) | { error: string }>
   /** The columns of each SQL block that could be bound. */
   blocks: Record<string, Column[]>
-  /** As in `Inspection`. */
+  /** The columns without values, as in `Inspection`. */
   empty: Record<string, readonly string[]>
-  /** The statements that the guard or DuckDB refuses. */
+  /** The faults of statements that the guard or DuckDB refuses. */
   faults: Fault[]
 }
 
@@ -172,7 +175,7 @@ export async function inspectTemplate(template: Template, options: InspectOption
   return inspected
 }
 
-/** A bound SQL block, and what it reads. */
+/** A bound SQL block, and the relations that it reads. */
 interface Statement {
   sql: string
   bindings: Bindings
@@ -258,7 +261,7 @@ function readingFaults(template: Template, uses: BlockUse[], sources: Inspected[
 
 interface BlockContext {
   template: Template
-  /** A value for each variable. */
+  /** The sample value of each variable. */
   samples: Record<string, unknown>
   guard: Guard
   engine: Engine
@@ -292,7 +295,7 @@ async function inspectBlock(block: SqlBlock, context: BlockContext): Promise<Blo
   return found
 }
 
-/** `chosen` decides which optional clauses stay; `vars` are bound. */
+/** Binds the block. `chosen` decides which optional clauses stay; `vars` are bound. */
 async function bindBlock(
   block: SqlBlock,
   chosen: Record<string, unknown>,
@@ -358,7 +361,7 @@ async function createEmpty(
   throw first
 }
 
-/** A value for each variable: its default, else a valid value of its type. */
+/** Returns a value for each variable: its default, or a valid value of its type. */
 function sampleVariables(template: Template): Record<string, unknown> {
   return Object.fromEntries(
     template.variables.map((variable) => [variable.name, sampleValue(variable, template)]),
@@ -390,8 +393,8 @@ function sampleValue(variable: Variable, template: Template): unknown {
 }
 
 /**
- * The choices to try for `column` variables without a default: the first column of each one's source, then the second,
- * and so on. A block passes if it binds with one of them, since the reader's choice is not known here.
+ * Returns the choices to try for `column` variables without a default: the first column of each one's source, then
+ * the second, and so on. A block passes if it binds with one of them, because the reader's choice is not known here.
  */
 function columnChoices(
   template: Template,

@@ -45,7 +45,7 @@ export async function describeTask(
   return { sources, files: await listFiles(task.roots) }
 }
 
-/** The answer holds no sources, because its reader has them. */
+/** Reads templates. The answer holds no sources, because its receiver has them. */
 export function readTask({ templates }: ReadTask): ReadHead[] {
   return templates.map((template) => {
     const { found, faults } = readHead(template)
@@ -53,7 +53,7 @@ export function readTask({ templates }: ReadTask): ReadHead[] {
   })
 }
 
-/** All items share one bound on the work of their patterns. */
+/** Converts values. All items share one bound on the work of their patterns. */
 export function convertTask({ variables, items }: ConvertTask): ConvertedVariables[] {
   const work = new PatternWork()
   return items.map((given) => convertVariables(variables, given, work))

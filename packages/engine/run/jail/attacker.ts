@@ -1,5 +1,5 @@
 /**
- * Tries each way out of an analysis process, as somebody with full control of it could, and prints what it reached as
+ * Tries each way out of an analysis process, as somebody with full control of it could. It prints what it reached as
  * JSON. jail.test.ts runs it.
  */
 

@@ -5,7 +5,7 @@ import path from 'node:path'
 import type { Task } from '../protocol.ts'
 import { type Folder, identityOf } from './jail.ts'
 
-/** The folders of the task's roots; copies of fetched files are also written. */
+/** Returns the folders of the task's roots. The folder of fetched copies is writable. */
 export function foldersOf(task: Task): Folder[] {
   if (!('roots' in task)) return []
   const { data, uploads, remote, fixtures } = task.roots
@@ -20,7 +20,7 @@ export function foldersOf(task: Task): Folder[] {
 const isWithin = (folder: string, other: string): boolean =>
   folder === other || folder.startsWith(other.endsWith('/') ? other : `${other}/`)
 
-/** The folders that a process sees, with the identity that each had when the process came to see it. */
+/** The folders that a process sees, each with the identity that it had when the process came to see it. */
 export class View {
   readonly folders: readonly Folder[]
   readonly #seen: ReadonlyMap<string, string | null>
@@ -30,7 +30,7 @@ export class View {
     this.#seen = new Map(this.folders.map(({ path }) => [path, identityOf(path)]))
   }
 
-  /** Whether all of `wanted` are seen, as they are now. A folder that does not exist is not missed. */
+  /** Tells whether all of `wanted` are seen, as they are now. A folder that does not exist is not missed. */
   covers(wanted: readonly Folder[]): boolean {
     return wanted.every(({ path, writable }) => {
       if (identityOf(path) === null) return true
@@ -39,7 +39,7 @@ export class View {
     })
   }
 
-  /** Tells whether it holds only folders that are wanted. */
+  /** Tells whether the view holds only folders that are wanted. */
   isOnly(wanted: readonly Folder[]): boolean {
     return this.folders.every(({ path }) => wanted.some((one) => one.path === path))
   }
@@ -53,12 +53,12 @@ export function withTemp(kept: readonly Folder[], had: readonly Folder[], temp: 
   return had.some(({ path }) => isWithin(temp, path)) ? [...kept, { path: temp, writable: true }] : kept
 }
 
-/** Makes a folder in one that exists. */
+/** Makes a folder in an existing one. */
 export function makeFolder(folder: string): void {
   if (existsSync(path.dirname(folder)) && !existsSync(folder)) mkdirSync(folder, { mode: 0o700 })
 }
 
-/** DuckDB creates the folder when it first spills and removes it with its engine, so it rarely exists. */
+/** Removes the folder. DuckDB creates it when it first spills and removes it with its engine, so it rarely exists. */
 export async function removeFolder(folder: string): Promise<void> {
   if (existsSync(folder)) await rm(folder, { recursive: true, force: true }).catch(() => undefined)
 }

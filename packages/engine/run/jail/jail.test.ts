@@ -1,4 +1,7 @@
-/** The walls of an analysis process, where this machine has them; a test that needs them says so where it has not. */
+/**
+ * Tests the walls of an analysis process on machines that can make them. A test that needs them says so on other
+ * machines.
+ */
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -70,7 +73,7 @@ interface Reached {
   root: string[]
   priority: number
   sooner: unknown
-  /** Where no namespace can be made, walls are required. */
+  /** Walls are required although no namespace can be made within. */
   within: unknown
 }
 
@@ -331,7 +334,7 @@ test('where no process can be started each task ends with the reason, and the po
   const read = () =>
     pool.read({ kind: 'read', templates: [templateOf('# Report')] }, { workspace_id: 'test' })
   try {
-    // In its place as on a disk that is full: no folder can be made in it.
+    // A file replaces the folder. As on a full disk, no folder can be made in it.
     rmSync(tempRoot, { recursive: true, force: true })
     writeFileSync(tempRoot, '')
     await assert.rejects(read(), /No analysis process can be started: ENOTDIR/)
@@ -347,7 +350,7 @@ test('where no process can be started each task ends with the reason, and the po
   }
 })
 
-/** Processes whose command line names the folder. */
+/** Returns the processes whose command line names the folder. */
 function naming(root: string): string[] {
   return readdirSync('/proc').filter((pid) => {
     if (!/^\d+$/.test(pid)) return false

@@ -1,7 +1,7 @@
 /**
- * The walls around an analysis process, by bubblewrap or by util-linux (unshare.ts): a user, mount, process, network and IPC namespace of its own and no
- * capability. It sees the program, the system's libraries, one temporary folder and the folders of its tasks. Before the first
- * task of a workspace the folders of all others are taken away.
+ * The walls around an analysis process, by bubblewrap or by util-linux (unshare.ts): a user, mount, process, network
+ * and IPC namespace of its own and no capability. It sees the program, the system's libraries, one temporary folder
+ * and the folders of its tasks. Before the first task of a workspace it loses the folders of all others.
  */
 import { execFile, spawnSync } from 'node:child_process'
 import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { promisify } from 'node:util'
 import { sampleFiles } from '../../reading/samples.ts'
 import { PIVOT, type Plan, TOOLS, unshared } from './unshare.ts'
 
-/** `auto`: walls where the machine has them. `require`: without them nothing runs. */
+/** `auto`: walls if the machine can make them. `require`: nothing runs without them. */
 export type JailMode = 'auto' | 'require' | 'off'
 
 /** The program that makes the walls. The first that works is chosen. */
@@ -21,7 +21,7 @@ export interface JailReport {
   /** The walls that stand, as clauses. If empty, only the process itself is a wall. */
   walls: string[]
   by: Builder | null
-  /** Why some walls are missing; null if all stand. */
+  /** The reason why some walls are missing; null if all stand. */
   missing: string | null
 }
 
@@ -31,7 +31,7 @@ export class JailError extends Error {}
 /** A folder that a process may read. */
 export interface Folder {
   path: string
-  /** Also write. */
+  /** True if the process may also write to the folder. */
   writable: boolean
 }
 
@@ -42,21 +42,21 @@ const WALLS = [
   'a user namespace of its own without capabilities',
 ]
 const PLACES = ['/usr/bin/bwrap', '/usr/local/bin/bwrap', '/bin/bwrap']
-/** Guards against hanging only: a busy machine starts a dozen programs slowly. */
+/** The limit of a try in milliseconds, which only guards against hanging: a busy machine starts a dozen programs slowly. */
 const PROBE_MS = 30_000
 const NARROW_MS = 30_000
 /**
- * The service must answer and renew its lease before analyses go on. If two threads share a core, an analysis gets a
- * quarter of it.
+ * The priority of analyses. The service must answer and renew its lease first. If two threads share a core, an
+ * analysis gets a quarter of it.
  */
 export const NICENESS = 5
 const BEHIND = ['nice', '-n', String(NICENESS)]
-/** Where folders stand while the others are taken away. */
+/** The path at which kept folders are mounted while the others are removed. */
 const KEEP = '/.keep'
 
 const forReading = (path: string): Folder => ({ path, writable: false })
 
-/** The system's folders: links as they are, the rest for reading. */
+/** Returns the system's folders: links as they are, the rest for reading. */
 function system(): Pick<Plan, 'links' | 'shown'> {
   const there = ['/usr', '/lib', '/lib64', '/lib32', '/bin', '/sbin'].filter((folder) => existsSync(folder))
   const links = there.filter((folder) => lstatSync(folder).isSymbolicLink())
@@ -68,7 +68,7 @@ function system(): Pick<Plan, 'links' | 'shown'> {
 
 const DEVICES = ['null', 'zero', 'urandom', 'random'].map((name) => `/dev/${name}`)
 
-/** By bubblewrap. */
+/** Returns the command within walls by bubblewrap. */
 function wrapped({ links, shown, empty, devices, command }: Plan): [string, string[]] {
   return [
     PLACES.find((file) => existsSync(file)) ?? PLACES[0]!,
@@ -84,7 +84,7 @@ function wrapped({ links, shown, empty, devices, command }: Plan): [string, stri
   ]
 }
 
-/** The plan in which a command sees the system and what else is named. */
+/** Returns the plan in which a command sees the system and the given folders. */
 function planOf(command: readonly string[], folders: readonly Folder[]): Plan {
   const { links, shown } = system()
   return {
@@ -96,7 +96,7 @@ function planOf(command: readonly string[], folders: readonly Folder[]): Plan {
   }
 }
 
-/** The program: this package, those that it imports, and the modules beside and above them. */
+/** Returns the paths of the program: this package, those that it imports, and the modules beside and above them. */
 function program(): string[] {
   const own = realpathSync(path.join(import.meta.dirname, '../..'))
   const found = new Set([own, ...Object.values(sampleFiles()).map((file) => path.dirname(file))])
@@ -163,8 +163,8 @@ export function wallsHere(mode: JailMode): JailReport {
 }
 
 /**
- * The command and arguments that run `command` within the walls. `cache`: the compile cache, for reading only. `by`: the
- * builder, if not the first that stands here.
+ * Returns the command and arguments that run `command` within the walls. `cache`: the compile cache, for reading
+ * only. `by`: the builder, by default the first that works here.
  */
 export function walled(
   command: readonly string[],

@@ -1,16 +1,17 @@
 /**
- * The walls of jail.ts by util-linux alone, where bubblewrap is missing: unshare makes the namespaces, a script of mounts builds the
- * root within them, and setpriv takes away every capability and the way to gain one before the command starts.
+ * Makes the walls of jail.ts by util-linux alone, on machines without bubblewrap. unshare makes the namespaces, a
+ * script of mounts builds the root within them, and setpriv removes every capability and the way to gain one before
+ * the command starts.
  */
 import { readFileSync, realpathSync, statSync } from 'node:fs'
 
-/** What a walled process sees. */
+/** The paths that a walled process sees. */
 export interface Plan {
-  /** Links of the root, such as /bin. */
+  /** The links of the root, such as /bin. */
   links: readonly { at: string; to: string }[]
-  /** Files and folders, each at its own path. What comes later covers what came before. */
+  /** Files and folders, each at its own path. A later one covers earlier ones. */
   shown: readonly { path: string; writable: boolean }[]
-  /** Empty folders in memory. */
+  /** The empty folders in memory. */
   empty: readonly string[]
   devices: readonly string[]
   command: readonly string[]
@@ -20,7 +21,7 @@ export const TOOLS = ['unshare', 'setpriv', 'setsid', 'mount', 'umount', 'nsente
   (name) => `/usr/bin/${name}`,
 )
 export const PIVOT = ['/usr/sbin/pivot_root', '/sbin/pivot_root']
-/** Where the root is built: a folder that every Linux has and that holds no file of ours. */
+/** The folder in which the root is built. Every Linux has it, and it holds no file of ours. */
 const ROOT = '/sys'
 
 interface Mount {
@@ -63,13 +64,13 @@ function flagsOf({ options }: Pick<Mount, 'options'>, writable: boolean): string
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 const inRoot = (path: string): string => quoted(`${ROOT}${path}`)
 
-/** Shows what lies at a path, with every mount below it. */
+/** Returns the mounts of what lies at a path, with every mount below it. */
 function showing(path: string, writable: boolean, inherited: readonly Mount[]): string[] {
   const folder = statSync(path).isDirectory()
   const make = folder
     ? `mkdir -p ${inRoot(path)}`
     : `mkdir -p "$(dirname ${inRoot(path)})"; [ -e ${inRoot(path)} ] || : > ${inRoot(path)}`
-  // Mounts are listed by real path, and this path may hold links.
+  // Mounts are listed by real path, and this path may contain links.
   const real = realpathSync(path)
   const holder = inherited.findLast(({ at }) => below(real, at)) ?? { options: [] }
   const within = folder ? inherited.filter(({ at }) => at !== real && below(at, real)) : []
@@ -100,7 +101,7 @@ function scriptOf({ links, shown: all, empty, devices }: Plan, pivot: string): s
     `${pivot} . .`,
     'umount -n -l .',
     'cd /',
-    // Forbids namespaces inside, where the process would regain its capabilities.
+    // This forbids namespaces inside, in which the process would regain its capabilities.
     'echo 0 > /proc/sys/user/max_user_namespaces',
     'mount -n -o remount,bind,ro,nosuid,nodev,noexec none /proc 2>/dev/null || :',
     'unset OLDPWD',
@@ -108,7 +109,7 @@ function scriptOf({ links, shown: all, empty, devices }: Plan, pivot: string): s
   ].join('\n')
 }
 
-/** The command and arguments that run the plan's command within the walls. */
+/** Returns the command and arguments that run the plan's command within the walls. */
 export function unshared(plan: Plan, pivot: string): [file: string, args: string[]] {
   const namespaces =
     '--user --map-root-user --mount --pid --fork --kill-child=KILL --net --ipc --uts --cgroup'

@@ -1,4 +1,4 @@
-/** Analyses fit into the memory of the node, and one that the system ended runs once more with less. */
+/** Tests that analyses fit into the memory of the node, and that one which the system ended runs once more with less. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -19,7 +19,7 @@ const short: Ending<'run'> = {
   result: { status: 'failed', error: { code: 'memory_exceeded', detail: 'Block "a" needed more.' } },
 }
 
-/** Runs with the endings in turn, each told what it may use; `isShort`: the system counts each death. */
+/** Runs with the endings in turn and records the memory of each. `isShort`: the system counts each death. */
 async function run(box: Partial<Box>, endings: Ending<'run'>[], isShort = true) {
   let kills = 0
   const given: number[] = []

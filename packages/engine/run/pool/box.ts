@@ -9,15 +9,15 @@ import type { Caps, RunResult, Task } from '../protocol.ts'
 import type { Box, PoolLog } from './contract.ts'
 import { type Ending, failed, resultOf } from './ending.ts'
 
-/** The memory of a node under load with a warm analysis process before its task. */
+/** The bytes of memory of a node under load with a warm analysis process before its task. */
 const NODE_BYTES = 200_000_000
 const PROCESS_BYTES = 120_000_000
-/** The memory that each analysis should have before another one may run beside it. */
+/** The bytes of memory that each analysis should have before another one may run beside it. */
 const ANALYSIS_BYTES = 250_000_000
-/** The least memory of an analysis. */
+/** The least bytes of memory of an analysis. */
 const LEAST_BYTES = 64_000_000
 
-/** `constrainedMemory` is 0 or beyond all memory where nothing bounds it. */
+/** The box of this machine. `constrainedMemory` is 0 or beyond all memory if nothing bounds it. */
 export const HERE: Box = {
   memory_bytes: Math.min(process.constrainedMemory() || totalmem(), totalmem()),
   kills() {
@@ -44,13 +44,13 @@ export function memoryIn({ memory_bytes }: Box, size: number): number {
 
 interface Bounds {
   box: Box
-  /** Analyses at a time. */
+  /** The number of analyses at a time. */
   size: number
   caps: Caps
   log: PoolLog
 }
 
-/** Performs the task once. `onMemory` receives the memory in bytes that it may use when it begins. */
+/** Performs the task once. It calls `onMemory` with the bytes of memory that the task may use when it begins. */
 type Perform = (
   caps: Caps,
   isRepeat: boolean,

@@ -1,4 +1,4 @@
-/** Budgets of workspaces: who asks for one, what is counted, and how much a task may spill. */
+/** Tests the budgets of workspaces: which tasks ask for one, what is counted, and how much a task may spill. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
@@ -11,7 +11,7 @@ import type { Claim, Pool, WorkspaceBudgets } from './pool.ts'
 const asked: { workspace_id: string; claim: Claim }[] = []
 const spent = new Map<string, number>()
 let full = false
-/** Bytes that all tasks of a workspace may spill. */
+/** The bytes that all tasks of a workspace may spill. */
 let room: number | null = null
 
 const budgets: WorkspaceBudgets = {
@@ -24,7 +24,7 @@ const budgets: WorkspaceBudgets = {
     spent.set(workspace_id, (spent.get(workspace_id) ?? 0) + ms)
   },
 }
-/** 150 kB in Windows-1252, which are written again as UTF-8. */
+/** A table of 150 kB in Windows-1252, which is written again as UTF-8. */
 const FOREIGN = Buffer.from(`name,n\n${'caf\u00e9,1\n'.repeat(21_000)}`, 'latin1')
 const bench = await openTestPool({ size: 1, budgets, files: { 'foreign.csv': FOREIGN } })
 after(() => bench.close())
@@ -40,7 +40,7 @@ const head = {
 }
 const own = { workspace_id: 'guests' }
 
-/** Every way to a process but that of jobs. */
+/** Every method of the pool that starts a task, except that of jobs. */
 const WAYS: Record<Exclude<keyof Pool, 'run' | 'stats' | 'jail' | 'stop'>, () => Promise<unknown>> = {
   preview: () => pool.preview(job, { ...own, max_running: null, max_queued: null }),
   check: () => pool.check({ kind: 'check', template, roots }, own),
@@ -58,7 +58,7 @@ const WAYS: Record<Exclude<keyof Pool, 'run' | 'stats' | 'jail' | 'stop'>, () =>
 }
 
 test('whatever is new asks the budget of its workspace before it waits; jobs, patient work and the reading of templates go on', async () => {
-  // A process is ready then: its start is no part of the time that a small task may take.
+  // A process is ready then, so its start does not count in the time of a small task.
   findingsOf(await pool.run(job, own))
   full = true
   const refused: string[] = []
@@ -146,7 +146,7 @@ test('the processor time of a task is told to its workspace alone', async () => 
 })
 
 test('an analysis spills no more than its share of what its workspace may, and ends alone with limit_exceeded', async () => {
-  // 160 MB to be sorted.
+  // The query sorts 160 MB.
   const sql = 'select i, repeat(md5(i::varchar), 10) as m from range(500000) t(i) order by m'
   const wide = templateOf(
     `---\nlimits: { memory: 100MB, rows: 1 }\n---\n\n\`\`\`sql a\n${sql}\n\`\`\`\n\n# A\n`,

@@ -28,7 +28,10 @@ import { sendTexts, type Texts } from './texts.ts'
 export interface TaskOptions {
   /** The time limit until the process reports the limit of the template. */
   timeout_ms: number
-  /** The limit by the clock for a task with less than `timeout_ms` of processor time. Without it the clock alone counts. */
+  /**
+   * The limit by the clock in milliseconds for a task with less than `timeout_ms` of processor time. Without it the
+   * clock alone counts.
+   */
   starved_ms?: number | undefined
   signal?: AbortSignal | undefined
   onProgress?: ((progress: Progress) => void) | undefined
@@ -48,11 +51,11 @@ export interface AnalysisProcess {
   /** The workspace whose data it has read; null if it is unused. It serves no other workspace. */
   owner: string | null
   readonly tasks: number
-  /** When it became idle, by the clock's `monotonic`. */
+  /** The time at which it became idle, by the clock's `monotonic`. */
   readonly idleSince: number
-  /** Tells whether it sees these folders; always true without walls. */
+  /** Tells whether the process sees these folders. Always true without walls. */
   sees(folders: readonly Folder[]): boolean
-  /** 0 on systems that do not report it. */
+  /** Returns the bytes of memory; 0 on systems that do not report it. */
   residentBytes(): number
   /** Milliseconds of processor time so far; null if the system does not report it or the process ended by itself. */
   processorMs(): number | null
@@ -64,9 +67,12 @@ export interface AnalysisProcess {
 export interface ProcessOptions {
   clock: Clock
   tempRoot: string
-  /** Skips the warm-up: ready sooner, slower in its first task. */
+  /** True skips the warm-up: the process is ready sooner and slower in its first task. */
   cold: boolean
-  /** The folders that it sees behind walls until its first task, which leaves it only its own; null without walls. */
+  /**
+   * The folders that the process sees behind walls until its first task, which leaves it only its own. Null without
+   * walls.
+   */
   folders: readonly Folder[] | null
   /** Asks the language model; undefined if the operator has named none. */
   narrator?: Narrator | undefined
@@ -77,17 +83,20 @@ export interface ProcessOptions {
   onOutput(text: string): void
 }
 
-/** Between the request to stop and SIGKILL. */
+/** The milliseconds between the request to stop and SIGKILL. */
 const GRACE_MS = 400
-/** The longest start of a process. It takes a second, and many on a busy machine whose files are not in memory. */
+/**
+ * The longest start of a process in milliseconds. A start takes a second, and many on a busy machine whose files are
+ * not in memory.
+ */
 const START_MS = 60_000
-/** Time reserved for the end of a task when a language model takes too long. */
+/** The milliseconds reserved for the end of a task when a language model takes too long. */
 const ENDING_MS = 5000
 const OUTPUT_BYTES = 8_192
-/** An explicit abort reason; without one V8 captures a stack trace for each abort. */
+/** An explicit reason of aborts. Without one V8 captures a stack trace for each abort. */
 const OVER = 'over'
 
-/** Keeps the end of a process's output, where the reason of a crash is. */
+/** Keeps the end of a process's output, which holds the reason of a crash. */
 function lastOf(stream: Readable | null, onOutput: (text: string) => void): () => string {
   let kept = ''
   let told = 0
@@ -106,12 +115,12 @@ export const startProcess = (options: ProcessOptions): AnalysisProcess =>
 interface Running {
   id: number
   task: Task
-  /** The connections that the task has asked for and was given. */
+  /** The connections that the task has asked for and received. */
   acquired: Map<string, OpenConnection>
   onProgress: ((progress: Progress) => void) | undefined
   onStarted(started: Extract<FromChild, { type: 'started' }>): void
   connections: ConnectionAccess | undefined
-  /** Milliseconds until the deadline. */
+  /** Returns the milliseconds until the deadline. */
   left(): number
   /** Aborted when the task ends. */
   over: AbortSignal
@@ -129,12 +138,12 @@ class ForkedProcess implements AnalysisProcess {
   readonly #process: ChildProcess
   readonly #options: ProcessOptions
   #running: Running | null = null
-  /** The folders that it sees; null without walls. */
+  /** The folders that the process sees; null without walls. */
   #view: View | null
-  /** Whether it still sees the folders of all workspaces. */
+  /** True while the process sees the folders of all workspaces. */
   #wide: boolean
   readonly #temp: string
-  /** Read before it was killed. */
+  /** The processor time that was read before the process was killed. */
   #spentAtEnd: number | null = null
   readonly #loaded = Promise.withResolvers<void>()
 
@@ -230,7 +239,7 @@ class ForkedProcess implements AnalysisProcess {
     const before = left()
     const within_ms = before - Math.min(before / 2, ENDING_MS)
     const given = { workspace_id: this.owner ?? '', signal: over, within_ms }
-    // A process that a template has taken over may ask for more.
+    // A process that a template has taken over may send more requests than its task has.
     const narrated = narrator
       ? await Promise.all(requests.slice(0, NARRATIONS_MOST).map((request) => narrator(request, given)))
       : requests.map(() => ({ missing: 'off' as const }))
@@ -262,7 +271,7 @@ class ForkedProcess implements AnalysisProcess {
     return this.#view?.covers(folders) ?? true
   }
 
-  /** Takes the folders of other workspaces away before the first task. Resolves to the reason if that failed. */
+  /** Removes the folders of other workspaces before the first task. Resolves with the reason if that failed, else null. */
   async #narrow(task: Task): Promise<string | null> {
     const view = this.#view
     if (!this.#wide || view === null) return null
@@ -286,8 +295,8 @@ class ForkedProcess implements AnalysisProcess {
   }
 
   /**
-   * Closes the channel and the pipes. A process below bubblewrap may outlive it while the walls are built; it holds the
-   * pipes open and ends when its channel closes. The pool does not wait for its output.
+   * Closes the channel and the pipes. A process below bubblewrap may outlive it while the walls are built; it holds
+   * the pipes open and ends when its channel closes. The pool does not wait for its output.
    */
   #letGo(): void {
     if (this.#process.connected) this.#process.disconnect()
@@ -299,7 +308,7 @@ class ForkedProcess implements AnalysisProcess {
     const { signal, timeout_ms } = options
     const starting = this.state === 'starting'
     this.#enter('busy')
-    // The start of a process on a busy machine does not count as time of the task.
+    // The start of a process on a busy machine does not count in the time of the task.
     const ending =
       (starting ? await this.#within(START_MS, signal, this.#loaded.promise) : null) ??
       (this.#wide ? await this.#within(timeout_ms, signal, this.#narrow(task)) : null)
@@ -311,8 +320,8 @@ class ForkedProcess implements AnalysisProcess {
   }
 
   /**
-   * Runs a step that must precede the task, until the deadline or a cancel. Resolves to null when it is done, or to the
-   * reason why it cannot be.
+   * Runs a step that must precede the task, until the deadline or a cancel. Resolves with null when it is done, or
+   * with the reason why it cannot be.
    */
   async #within(
     ms: number,
@@ -351,7 +360,7 @@ class ForkedProcess implements AnalysisProcess {
     const stop = (why: Ending<Task['kind']>): void => {
       if (reason || over.signal.aborted) return
       reason = why
-      // The process has nothing to end while its texts are read and sent.
+      // The process has no task to end while its texts are read and sent.
       if (!begun) return this.#running?.settle(why)
       this.#send({ type: 'cancel', id })
       void clock.sleep(GRACE_MS, over.signal).then(() => {

@@ -37,7 +37,7 @@ function noteOf(cache: string, flags: readonly string[]): string {
   return path.join(cache, `assay-${createHash('sha256').update(key).digest('hex').slice(0, 16)}`)
 }
 
-/** Whether the folder is there and this process may write to it. */
+/** Tells whether the folder exists and this process may write to it. */
 function canWrite(folder: string): boolean {
   try {
     mkdirSync(folder, { recursive: true })

@@ -1,15 +1,15 @@
 /**
- * The deadline of one task. It passes after so much time by the clock, unless the process has had less processor time
- * and wants more: then the task goes on until it has had that time, at most until a second, later limit.
+ * The deadline of one task. It passes after some time by the clock, unless the process has had less processor time
+ * and wants more. The task then continues until it has had that time, at most until a second, later limit.
  */
 import type { Clock } from '@assay/model/clock'
 
-/** An explicit abort reason; without one V8 captures a stack trace for each abort. */
+/** An explicit reason of aborts. Without one V8 captures a stack trace for each abort. */
 const OVER = 'over'
 
 interface Watched {
   clock: Clock
-  /** Milliseconds of processor time of the process so far; null if unknown. */
+  /** Returns the milliseconds of processor time of the process so far; null if unknown. */
   usedMs(): number | null
   /** Tells whether the process works or waits for the processor, and for nothing else. */
   wants(): boolean
@@ -50,17 +50,20 @@ export class Deadline {
     void wait(this.#began + timeoutMs)
   }
 
-  /** Milliseconds by the clock until the last limit. */
+  /** Returns the milliseconds by the clock until the last limit. */
   left(): number {
     return Math.max(0, this.#ends - this.#watched.clock.monotonic())
   }
 
-  /** Ends the wait: the deadline does not pass any more. */
+  /** Ends the wait, so that the deadline does not pass any more. */
   clear(): void {
     this.#waiting.abort(OVER)
   }
 
-  /** Milliseconds of processor time that the task has not had of `timeoutMs`; 0 if it waits for something else. */
+  /**
+   * Returns the milliseconds of processor time that the task still lacks of `timeoutMs`; 0 if it waits for something
+   * else.
+   */
   #wanting(timeoutMs: number): number {
     const used = this.#watched.usedMs()
     if (used === null || this.#usedBefore === null || !this.#watched.wants()) return 0

@@ -55,7 +55,7 @@ test('no owner waits for more than one item of each other owner under any order 
     fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
       const queue = new FairQueue<Item>()
       const model = new Map<string, Item[]>()
-      /** Of each owner that waits: who was served since it was, or since it came. */
+      /** By waiting owner: who was served since it was served, or since it arrived. */
       const before = new Map<string, string[]>()
       let number = 0
       for (const one of steps) {

@@ -17,7 +17,7 @@ export class FairQueue<Item> {
     return this.#waiting.get(owner)?.length ?? 0
   }
 
-  /** How many items of each owner wait. */
+  /** Returns the number of waiting items of each owner. */
   counts(): [owner: string, waiting: number][] {
     return [...this.#waiting].map(([owner, items]) => [owner, items.length])
   }
@@ -29,7 +29,7 @@ export class FairQueue<Item> {
     this.#length += 1
   }
 
-  /** The next item among those that `may` admits. It stays in the queue until `take`. */
+  /** Returns the next item among those that `may` admits; null if there is none. It stays in the queue until `take`. */
   next(may: (item: Item) => boolean = () => true): { owner: string; item: Item } | null {
     let otherwise: { owner: string; item: Item } | null = null
     for (const [owner, [item]] of this.#waiting) {
@@ -40,7 +40,7 @@ export class FairQueue<Item> {
     return otherwise
   }
 
-  /** Removes an item that is served; its owner goes behind the others. */
+  /** Removes an item that is served. Its owner goes behind the others. */
   take(owner: string, item: Item): void {
     if (!this.remove(owner, item)) return
     this.#last = owner

@@ -9,16 +9,19 @@ import { type Folder, NICENESS, walled } from '../jail/jail.ts'
 import { COLD } from '../protocol.ts'
 import { fillCompileCache } from './compile-cache.ts'
 
-/** TypeScript in the repository, JavaScript in the package that other projects install. */
+/** The entry: TypeScript in the repository, JavaScript in the package that other projects install. */
 const ENTRY = path.join(import.meta.dirname, `../child/child${path.extname(import.meta.filename)}`)
-/** The JavaScript heap; the rest of the 600 MB for Node itself is code, buffers and DuckDB's library. */
+/** The JavaScript heap in MB. The rest of the 600 MB for Node itself is code, buffers and DuckDB's library. */
 const HEAP_MB = 400
 /**
  * Sets fewer threads and memory arenas, which saves 10 % of the work and 15 MB in a process that does one thing at a
  * time (measured).
  */
 const ALLOCATION = { UV_THREADPOOL_SIZE: '1', MALLOC_ARENA_MAX: '2' }
-/** V8 keeps three semi-spaces. With 8 MB the report "brief" takes 2.9 s in place of 3.5 s with 2 MB; 16 MB gain nothing more. */
+/**
+ * The size of a semi-space in MB, of which V8 keeps three. With 8 MB the report "brief" takes 2.9 s in place of 3.5 s
+ * with 2 MB; 16 MB gain nothing more.
+ */
 const SEMI_SPACE_MB = 8
 
 function environment() {
@@ -30,7 +33,7 @@ function environment() {
 }
 
 const FLAGS = [`--max-old-space-size=${HEAP_MB}`, `--max-semi-space-size=${SEMI_SPACE_MB}`, '--no-warnings']
-/** Whether this process has filled the compile cache of walled processes. */
+/** True once this process has filled the compile cache of walled processes. */
 let filled = false
 
 /** Fills the compile cache of walled processes, which takes a second or two after a change of the program. */
@@ -41,9 +44,9 @@ export function fillOnce(tempRoot: string): void {
 
 export interface Launched {
   process: ChildProcess
-  /** The folders that it sees; null without walls. */
+  /** The folders that the process sees; null without walls. */
   view: View | null
-  /** The folder for its temporary files. */
+  /** The folder for the temporary files of the process. */
   temp: string
 }
 

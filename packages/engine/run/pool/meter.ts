@@ -5,9 +5,12 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import type { Clock } from '@assay/model/clock'
 
-/** How often the time used so far is reported while a task runs. A killed node loses no more than that. */
+/** The milliseconds between reports of the time used while a task runs. A killed node loses no more than that. */
 const TELL_MS = 5000
-/** Linux reports processor time in hundredths of a second on every architecture (USER_HZ, man 5 proc). */
+/**
+ * The milliseconds of a tick. Linux reports processor time in hundredths of a second on every architecture (USER_HZ,
+ * man 5 proc).
+ */
 const TICK_MS = 10
 const PAGE_BYTES = 4_096
 
@@ -21,13 +24,16 @@ export function processorMsOf([first, ...others]: readonly (number | undefined)[
   return others.reduce<number>((sum, pid) => sum + (ticksOf(pid) ?? 0), own) * TICK_MS
 }
 
-/** The sum of utime, stime, cutime and cstime, fields 14 to 17 of /proc/PID/stat. The second field may hold any text in brackets. */
+/**
+ * Returns the sum of utime, stime, cutime and cstime, fields 14 to 17 of /proc/PID/stat. The second field may hold
+ * any text in brackets.
+ */
 function ticksOf(pid: number | undefined): number | null {
   const fields = fieldsOf(`/proc/${pid}/stat`)
   return fields === null ? null : fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0)
 }
 
-/** The fields of a stat file from the third on; null if there is no such process or thread. */
+/** Returns the fields of a stat file from the third on; null if there is no such process or thread. */
 function fieldsOf(file: string): string[] | null {
   try {
     const stat = readFileSync(file, 'latin1')
@@ -38,8 +44,8 @@ function fieldsOf(file: string): string[] | null {
 }
 
 /**
- * Tells whether a thread of the processes runs, is ready to run, or is stopped (states R, T and t). False: all of them wait for
- * something else, such as a network.
+ * Tells whether a thread of the processes runs, is ready to run, or is stopped (states R, T and t). If not, all of
+ * them wait for something else, such as a network.
  */
 export function wantsProcessor(pids: readonly (number | undefined)[]): boolean {
   const wants = (folder: string, thread: string): boolean =>
@@ -50,7 +56,7 @@ export function wantsProcessor(pids: readonly (number | undefined)[]): boolean {
   })
 }
 
-/** 0 on systems that do not report it. */
+/** Returns the resident bytes; 0 on systems that do not report them. */
 export function residentOf(pid: number | undefined): number {
   try {
     return Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * PAGE_BYTES

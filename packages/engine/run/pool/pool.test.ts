@@ -28,7 +28,7 @@ import { wantsProcessor } from './meter.ts'
 import { SPARE_AFTER_MS } from './processes.ts'
 import { MOST_QUEUED, processesOf } from './scheduler.ts'
 
-// Before any process starts.
+// The variable is set before any process starts.
 process.env.ASSAY_TEST_SECRET = 'do not tell'
 const bench = await openTestPool({ size: 2 })
 after(() => bench.close())
@@ -43,7 +43,7 @@ const STUCK = {
   unnest: 'select sum(x) as a from (select unnest(range(60000000)) as x)',
 }
 
-/** As a job or a preview gives it to the pool. */
+/** Returns the task that a job or a preview gives to the pool. */
 const taskOf = ({ roots }: TestPool, template: TemplateSource) => ({
   kind: 'run' as const,
   template,
@@ -100,7 +100,7 @@ test('draws a chart as SVG, or as a PNG with its letters, within the memory of a
     { workspace_id: 'test' },
   )
   for (const svg of drawn) assert.match(svg, /^<svg/)
-  // Of the narrow drawing: mail is read on phones.
+  // The pictures are of the narrow drawing, because mail is read on phones.
   const pngs = await bench.pool.draw(
     { kind: 'draw', form: 'png', specs: Array(2).fill(spec) },
     { workspace_id: 'test' },
@@ -129,7 +129,7 @@ test('a stuck query is stopped within half a second of its cancel', async (t) =>
       assert.deepEqual(await running, { status: 'stopped' })
     })
   await t.test('one that hears of it keeps its process, whenever the cancel comes', async () => {
-    // The clock stands: nobody is killed for being late.
+    // The clock stands still, so no task is killed for being late.
     const stopped = 'select sum(sqrt(a.range * b.range)) as a from range(100000) a, range(100000) b'
     findingsOf(await own.run(sqlTemplate('select 1 as a')))
     for (let moment = 0; moment < 20; moment += 1) {
@@ -258,7 +258,7 @@ test('signals that reach the whole group of processes leave a job alone', async 
 test('JavaScript that outgrows its heap ends as memory_exceeded', async () => {
   const result = await bench.run(
     sqlTemplate(
-      // Few long texts: the heap fills before the collector has much to look through.
+      // The texts are few and long, so the heap fills before the collector has much to look through.
       "select list(repeat('x', 100000) || i) as a from range(5000) t(i)",
       'limits: { memory: 2GB }',
     ),
@@ -272,7 +272,7 @@ test('a process serves one workspace only', async () => {
     const { children } = bench.pool.stats()
     assert.ok(children.length <= processesOf(2))
   }
-  // Each child names one owner from its first task on; the sum of tasks shows that none was handed on.
+  // Each child names one owner from its first task on. The sum of tasks shows that none was handed to another owner.
   const { children } = bench.pool.stats()
   const owners = children.flatMap(({ owner }) => owner ?? [])
   assert.equal(new Set(owners).size, owners.length)
@@ -374,7 +374,7 @@ test("another's small task is done before most of the many that a workspace has 
   const { pool, roots } = narrow
   const describe = (workspace_id = 'mine') =>
     pool.describe({ kind: 'describe', template: SHORT, roots }, { workspace_id })
-  // Both workspaces have a process then: the start of one is not measured.
+  // Both workspaces have a process then, so the start of one is not measured.
   await describe('guest')
   await describe()
   const blocks = Array.from({ length: 40 }, (_, index) => `\`\`\`sql b${index}\nselect 1 as a\n\`\`\`\n`)
@@ -415,7 +415,7 @@ test('a child has no secrets in its environment, and a bounded data segment', li
   assert.ok(Number(limit?.[1]) < 2_500_000_000, limit?.[0])
 })
 
-/** 112 MB to be sorted. */
+/** A query that sorts 112 MB. */
 const WIDE = 'select i, repeat(md5(i::varchar), 10) as m from range(350000) t(i) order by m'
 const NARROW = 'limits: { memory: 80MB, rows: 1 }'
 
@@ -439,7 +439,7 @@ test('an analysis that fills its room on disk ends alone, with limit_exceeded', 
   }
 })
 
-/** A single analysis process, forked as child-process.ts does it, once it is ready. */
+/** Forks a single analysis process as child-process.ts does. Resolves once it is ready. */
 async function loneChild(env: Record<string, string>, execArgv: string[] = []): Promise<ChildProcess> {
   const entry = path.join(import.meta.dirname, '../child/child.ts')
   const child = fork(entry, [COLD], { env, execArgv: ['--no-warnings', ...execArgv] })
@@ -460,7 +460,7 @@ test('what a child has compiled is kept for the next, although it is killed; it 
   while ((await kept()) < 50) await systemClock.sleep(5)
   child.kill('SIGKILL')
   await once(child, 'exit')
-  // No HTTP client, no database, no drawing, no builder of schemas.
+  // The process loads no HTTP client, no database, no drawing and no builder of schemas.
   const loaded = readFileSync(list, 'utf8').split('\n')
   assert.ok(loaded.some((url) => url.includes('/language/interpreter.ts')))
   const packages = [

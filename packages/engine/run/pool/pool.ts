@@ -45,14 +45,17 @@ export {
 } from './contract.ts'
 
 const SMALL_TIMEOUT_MS = 30_000
-/** A check reads columns only, and the blocks of a template are bounded, so the largest takes a second or two. */
+/**
+ * The time limit of a check in milliseconds. A check reads columns only, and the blocks of a template are bounded, so
+ * the largest takes a second or two.
+ */
 const CHECK_TIMEOUT_MS = 15_000
 const CHECKS: ReadonlySet<Task['kind']> = new Set(['check', 'read', 'read-metrics'])
-/** How long a check may take on a machine that is too busy to give it that time. */
+/** The milliseconds that a check may take on a machine that is too busy to give it that time. */
 const CHECK_STARVED_MS = 60_000
-/** Their time counts but is never refused, because otherwise nobody could list templates and mend them. */
+/** Tasks whose time counts but is never refused, because otherwise nobody could list templates and mend them. */
 const COUNTED_ONLY: ReadonlySet<Task['kind']> = new Set(['read', 'read-metrics'])
-/** Owners whose time is kept. */
+/** The most owners whose time is kept. */
 const OWNERS_MOST = 1000
 
 interface QueuedTask extends Schedulable {
@@ -93,7 +96,7 @@ class ProcessPool implements Pool {
   #stopping = false
   #resting = false
   readonly #stopped = new AbortController()
-  /** The temporary folder is this pool's to remove. */
+  /** True if the pool made its temporary folder and must remove it. */
   readonly #ownsTemp: boolean
 
   constructor(options: PoolOptions) {
@@ -136,7 +139,7 @@ class ProcessPool implements Pool {
     return runIn(this.#options, (caps, isRepeat, onMemory) =>
       this.#submit(
         { ...task, caps },
-        // The repeat of a task was admitted and has begun at its first run.
+        // A repeated task was admitted and has begun at its first run.
         { ...submitted, ...(isRepeat ? { onBegin: () => undefined, patient: true } : {}), onMemory },
       ),
     )
@@ -200,9 +203,7 @@ class ProcessPool implements Pool {
     return promise
   }
 
-  /**
-   * Returns an equal share of what the pool and the workspace may spill, so that no task changes how another one ends.
-   */
+  /** Returns an equal share of what the pool and the workspace may spill, so that no task changes how another one ends. */
   #shareOf(own: number | null): number | null {
     const { spillBytes, size } = this.#options
     if (own === null && spillBytes === undefined) return null
@@ -325,7 +326,7 @@ class ProcessPool implements Pool {
   }
 }
 
-/** Adds milliseconds to an owner. Only the owners who had work last are kept. */
+/** Adds milliseconds to an owner. Only the owners who last had work are kept. */
 function note(known: Map<string, number>, owner: string, ms: number): void {
   const before = known.get(owner) ?? 0
   known.delete(owner)

@@ -1,8 +1,7 @@
 /**
- * The processes of a pool: which there are, and which one takes a task.
- *
- * Processes start on demand. While there is room, one unused process is kept ahead; it starts some seconds after the
- * last one was taken. A process serves one workspace only; it is replaced after many tasks or when its memory has grown.
+ * Keeps the processes of a pool, and decides which one takes a task. Processes start on demand. While there is room,
+ * one unused process is kept ahead; it starts some seconds after the last one was taken. A process serves one
+ * workspace only. It is replaced after many tasks or when its memory has grown.
  */
 import type { Clock } from '@assay/model/clock'
 import type { Folder } from '../jail/jail.ts'
@@ -15,22 +14,25 @@ import { processesOf } from './scheduler.ts'
  * at this number.
  */
 const TASKS_MAX = 1000
-/** When an unused process is started, after the start of the pool or after the last unused one was taken. */
+/**
+ * The milliseconds after which an unused process is started, from the start of the pool or from when the last unused
+ * one was taken.
+ */
 export const SPARE_AFTER_MS = 10_000
-/** Idle processes that are never ended: the one last used, and an unused one. */
+/** The number of idle processes that are never ended: the one last used, and an unused one. */
 const KEPT = 2
-/** The others end after this idle time, checked every LOOK_MS. */
+/** The milliseconds after which other idle processes end. They are checked every LOOK_MS. */
 const IDLE_MS = 300_000
 const LOOK_MS = 60_000
-/** A warm process has about 120 MB. One that is larger than this after a task is replaced. */
+/** The resident bytes of a process after a task beyond which it is replaced. A warm process has about 120 MB. */
 const RESIDENT_MAX_BYTES = 400_000_000
 
 interface Options extends Pick<ProcessOptions, 'tempRoot' | 'narrator' | 'vetDial'> {
   clock: Clock
   log: PoolLog
-  /** Tasks at once. */
+  /** The number of tasks at a time. */
   size: number
-  /** One process that is started at once, without a warm-up and without another ahead. */
+  /** True for one process that is started at once, without a warm-up and without another ahead. */
   single: boolean
   /** The folders that every process sees behind walls; null without walls. */
   folders: readonly Folder[] | null
@@ -42,7 +44,7 @@ interface Options extends Pick<ProcessOptions, 'tempRoot' | 'narrator' | 'vetDia
 
 export class Processes {
   readonly #options: Options
-  /** The most recently used last. */
+  /** All processes, the most recently used last. */
   #all: AnalysisProcess[] = []
   #watching = false
   #preparing = false
@@ -59,8 +61,8 @@ export class Processes {
   }
 
   /**
-   * Returns a free process of this owner, else an unused one, else a new one, which may replace one of another owner;
-   * null if there is no room. Throws if a new one cannot be started.
+   * Returns a free process of this owner, or an unused one, or a new one, which may replace one of another owner.
+   * Null if there is no room. Throws if a new one cannot be started.
    */
   takeFor(owner: string, wanted: readonly Folder[]): AnalysisProcess | null {
     const free = this.#all.filter(
@@ -84,12 +86,12 @@ export class Processes {
     return this.#start(wanted, true)
   }
 
-  /** Notes that a task begins in the process. */
+  /** Records that a task begins in the process. */
   use(child: AnalysisProcess): void {
     this.#all = [...this.#all.filter((one) => one !== child), child]
   }
 
-  /** After a task: replaces the process if it is worn out or had a fault, and keeps an unused one ready. */
+  /** Called after a task. Replaces the process if it is worn out or had a fault, and keeps an unused one ready. */
   renew(child: AnalysisProcess, faulty: boolean): void {
     if (this.#stopped.signal.aborted) return
     const worn =
@@ -153,7 +155,7 @@ export class Processes {
     return child
   }
 
-  /** While there are more processes than KEPT: ends those that have been idle for IDLE_MS. */
+  /** Ends processes that have been idle for IDLE_MS while there are more than KEPT. */
   async #watchIdle(): Promise<void> {
     if (this.#watching) return
     this.#watching = true

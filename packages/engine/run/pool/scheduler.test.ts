@@ -11,7 +11,7 @@ const preview = (owner: string, max_running: number | null = null): Schedulable 
 })
 const small = (owner: string): Schedulable => ({ queue: 'small', owner })
 
-/** A scheduler where everything that may begins at once; what began, in order. */
+/** Makes a scheduler and begins every item that may begin. Records the order. */
 function setUp(size: number, processors = 2) {
   let now = 0
   const scheduler = new Scheduler<Schedulable>(size, () => now, processors)
@@ -144,7 +144,7 @@ test('beside others a workspace holds its share of the processors, and what it r
   const { scheduler, put, end, pass, begun, names } = setUp(1)
   put(preview('flood'), small('flood'), small('flood'), job('quiet'))
   assert.deepEqual(names(), ['preview of flood', 'small of flood', 'job of quiet'])
-  // It began while nobody else was there.
+  // The item began while no other owner had any.
   end(begun[1]!, 30)
   const beyond = begun[3]!
   assert.equal(beyond.queue, 'small')

@@ -17,7 +17,7 @@ const QUEUES: readonly QueueName[] = ['job', 'preview', 'small']
 
 export interface Usage {
   owner: string
-  /** `reader`: small tasks for readers of links. */
+  /** The queue; `reader` for small tasks of readers of links. */
   queue: QueueName | 'reader'
   state: 'running' | 'waiting'
   count: number
@@ -25,15 +25,15 @@ export interface Usage {
 
 export interface Schedulable {
   queue: QueueName
-  /** The workspace. */
+  /** The workspace of the item. */
   owner: string
-  /** Previews of this owner that may run at a time; null: no limit of its own. */
+  /** The previews of this owner that may run at a time; null for no limit of its own. */
   max_running?: number | null
-  /** Whether the item is for a reader of a link. */
+  /** True if the item is for a reader of a link. */
   reader?: boolean
 }
 
-/** The suffix of a reader's lane. No id of a workspace ends so. */
+/** The suffix of a reader's lane. No id of a workspace ends with it. */
 const READERS = '\n'
 
 /** Returns the lane in which an item waits: that of its workspace, or that of the workspace's readers. */
@@ -53,7 +53,7 @@ export const MOST_QUEUED = { preview: 8, small: 16 }
 const RETRY_SECONDS = 10
 const NAMES = { preview: 'previews', small: 'checks, descriptions, drawings and tests of connections' }
 
-/** Processes that jobs and previews share. */
+/** Returns the number of processes that jobs and previews share. */
 const sharedBy = (size: number): number => Math.max(2, size)
 
 /**
@@ -62,7 +62,7 @@ const sharedBy = (size: number): number => Math.max(2, size)
  */
 export const processesOf = (size: number): number => sharedBy(size) + 2
 
-/** `cap`: its name in docs/operating.md. */
+/** Makes the refusal. `cap`: the name of the cap in docs/operating.md. */
 function busy(queue: 'preview' | 'small', cap: string, most: number): AppError {
   return new AppError(
     'workspace_busy',
@@ -79,7 +79,7 @@ export class Scheduler<Item extends Schedulable> {
     small: new FairQueue(),
   }
   readonly #running: Record<QueueName, number> = { job: 0, preview: 0, small: 0 }
-  /** Running items of each lane, by queue. */
+  /** The number of running items of each lane, by queue. */
   readonly #lanes: Record<QueueName, Map<string, number>> = {
     job: new Map(),
     preview: new Map(),
@@ -88,7 +88,7 @@ export class Scheduler<Item extends Schedulable> {
 
   readonly #shares: Shares<Item>
 
-  /** `now`: in milliseconds, by a clock that is never set back. */
+  /** `now` returns milliseconds by a clock that is never set back. */
   constructor(size: number, now: () => number, processors = availableParallelism()) {
     this.#size = size
     this.#shares = new Shares(processors, now)
@@ -128,7 +128,7 @@ export class Scheduler<Item extends Schedulable> {
     this.#shares.wait(item, 1)
   }
 
-  /** Returns false if the item does not wait any more. */
+  /** Removes an item that waits. Returns false if it does not wait any more. */
   remove(item: Item): boolean {
     const found = this.#queues[item.queue].remove(laneOf(item), item)
     if (found) this.#shares.wait(item, -1)
@@ -141,7 +141,7 @@ export class Scheduler<Item extends Schedulable> {
     return all
   }
 
-  /** The item to run next; null if none may run now. It waits until `begin`. */
+  /** Returns the item to run next; null if none may run now. It waits until `begin`. */
   next(): Item | null {
     for (const name of QUEUES) {
       const found = this.#queues[name].next((item) => this.#canRun(item))
@@ -162,7 +162,7 @@ export class Scheduler<Item extends Schedulable> {
     this.#count(item, -1)
   }
 
-  /** The milliseconds after which `next` may return an item that pauses now; null if none does. */
+  /** Returns the milliseconds after which `next` may return an item that pauses now; null if none does. */
   get nextRest(): number | null {
     return this.#shares.nextRest
   }

@@ -1,7 +1,7 @@
 /**
- * The share of each workspace in the processors of the node. While others run or wait, a workspace has an equal part of
- * the processors, at least one. It may start a task beyond its share, but then pauses for a multiple of the time that
- * the task ran.
+ * The share of each workspace in the processors of the node. While others run or wait, a workspace has an equal part
+ * of the processors, at least one. It may start a task beyond its share, but then pauses for a multiple of the time
+ * that the task ran.
  */
 
 /** The pause as a multiple of the time that ran, so that tasks beyond the share take at most a fifth of a processor. */
@@ -12,7 +12,7 @@ const REST_MOST_MS = 2_000
 interface Owner {
   running: number
   waiting: number
-  /** No task beyond the share begins before this time. */
+  /** The time before which no task beyond the share begins. */
   rests_until: number
 }
 
@@ -23,7 +23,7 @@ export class Shares<Item extends { owner: string }> {
   /** The start of each task that runs beyond its share. */
   readonly #beyond = new Map<Item, number>()
 
-  /** `now`: in milliseconds, by a clock that is never set back. */
+  /** `now` returns milliseconds by a clock that is never set back. */
   constructor(processors: number, now: () => number) {
     this.#processors = processors
     this.#now = now
@@ -56,7 +56,7 @@ export class Shares<Item extends { owner: string }> {
     return Math.max(0, this.#owners.get(owner)!.rests_until - this.#now())
   }
 
-  /** The milliseconds until the first pause of a waiting owner is over; null if no owner waits for that. */
+  /** Returns the milliseconds until the first pause of a waiting owner is over; null if no owner waits for that. */
   get nextRest(): number | null {
     const rests = [...this.#owners].flatMap(([name, { waiting }]) => (waiting > 0 ? [this.restOf(name)] : []))
     const real = rests.filter((ms) => ms > 0)

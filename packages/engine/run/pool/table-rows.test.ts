@@ -12,7 +12,7 @@ const tableOf = (count: number): Table => ({
   total: count + 1,
 })
 
-/** As the process sends it and the parent gets it, each message as text. */
+/** Sends a result as the process does and receives it as the parent does, with each message as text. */
 function sent(result: RunResult): { got: RunResult; messages: number } {
   const { pieces, rest } = inPieces(result)
   const received = new ReceivedRows()

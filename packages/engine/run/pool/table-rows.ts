@@ -7,7 +7,7 @@ import type { FromChild, Results, RunResult, Task } from '../protocol.ts'
 
 type RowsMessage = Extract<FromChild, { type: 'rows' }>
 
-/** Characters of a piece; smaller tables stay in the result. Reading it and writing it again takes two milliseconds. */
+/** The characters of a piece. A smaller table stays in the result. Reading and writing a piece takes two milliseconds. */
 const PIECE = 256_000
 /** The number of rows whose text is measured at once. */
 const MEASURED = 200
@@ -42,18 +42,18 @@ function partsOf(rows: readonly Cell[][]): Cell[][][] {
   return parts
 }
 
-/** The pieces that have arrived for one result. */
+/** Collects the pieces of one result. */
 export class ReceivedRows {
   readonly #tables = new Map<string, string[]>()
 
   add({ table, rows }: RowsMessage): void {
     const known = this.#tables.get(table) ?? []
     this.#tables.set(table, known)
-    // Without the brackets of the list.
+    // The brackets of the list are removed.
     known.push(JSON.stringify(rows).slice(1, -1))
   }
 
-  /** Puts the pieces into the result, whose tables have no rows then. */
+  /** Puts the pieces into the result, whose tables had no rows until then. */
   into(result: Results[Task['kind']]): Results[Task['kind']] {
     const done = this.#tables.size > 0 && 'status' in (result as object) ? (result as RunResult) : null
     if (done?.status !== 'done') return result

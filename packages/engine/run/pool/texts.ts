@@ -2,10 +2,10 @@
 import type { ChildProcess } from 'node:child_process'
 import type { ToChild } from '../protocol.ts'
 
-/** Large texts of a task by name, in UTF-8. */
+/** The large texts of a task by name, in UTF-8. */
 export type Texts = Readonly<Record<string, Uint8Array>>
 
-/** Bytes of a piece. A message of this size takes a millisecond to write. */
+/** The bytes of a piece. A message of this size takes a millisecond to write. */
 const PIECE = 256_000
 
 function sent(process_: ChildProcess, message: ToChild): Promise<void> {
