@@ -7,6 +7,7 @@
 import { chanceOfShift, FEW } from './doubt.ts'
 import type { Cuboid, Leaves } from './leaves.ts'
 import { type Scores, scoresOf } from './noise.ts'
+import { chanceOfOne } from './one-leaf.ts'
 import { commonFactor } from './state.ts'
 
 /**
@@ -16,6 +17,11 @@ import { commonFactor } from './state.ts'
 const PART = 0.5
 const NEAR = 2
 const HALVINGS = 40
+/** The fewest other leaves that show what is ordinary beside a single one. */
+const LEAST_BESIDE_ONE = 4
+/** Two values of a column can be told from the others if so many are left, and are looked for among so many. */
+const LEAST_VALUES = 5
+const MOST_VALUES = 20
 
 export interface Apart {
   cuboid: Cuboid
@@ -56,12 +62,53 @@ export function apartOf(leaves: Leaves, cuboids: readonly Cuboid[], asked: Asked
     const parts = Map.groupBy(free, (leaf) => cuboid.element[leaf]!)
     for (const [element, members] of halfOf(parts, (others) => factorOf(leaves, others, asked.claimed))) {
       const left = free.length - members.length
-      if (members.length < 2 || left < 2 || asked.isNameless(cuboid, members[0]!)) continue
+      if (!isAsked(leaves, members.length, left, asked) || asked.isNameless(cuboid, members[0]!)) continue
       const found = test(leaves, cuboids, { cuboid, element, members, free }, asked)
       if (found && found.likelihood > (best?.likelihood ?? -Infinity)) best = found
     }
   }
+  return best ?? (asked.history.length === 0 ? ofTwo(leaves, cuboids, free, asked) : null)
+}
+
+/**
+ * Returns the surer of two values of a column that hide each other: each stands apart from all leaves beside both. Any
+ * other value may have been the second, so the bound is divided by their number.
+ */
+function ofTwo(
+  leaves: Leaves,
+  cuboids: readonly Cuboid[],
+  free: readonly number[],
+  asked: Asked,
+): Apart | null {
+  let [best, worst]: [Apart | null, number] = [null, Infinity]
+  for (const cuboid of cuboids.filter(({ attributes }) => attributes.length === 1)) {
+    const parts = [...Map.groupBy(free, (leaf) => cuboid.element[leaf]!)].filter(
+      ([, members]) => !asked.isNameless(cuboid, members[0]!),
+    )
+    if (parts.length < LEAST_VALUES || parts.length > MOST_VALUES) continue
+    const level = asked.level / (parts.length - 1)
+    for (const [at, one] of parts.entries())
+      for (const other of parts.slice(at + 1)) {
+        const alone = ([element, members]: typeof one, [, hidden]: typeof one): Apart | null => {
+          if (!isAsked(leaves, members.length, free.length - members.length - hidden.length, asked))
+            return null
+          const beside = free.filter((leaf) => !hidden.includes(leaf))
+          return test(leaves, cuboids, { cuboid, element, members, free: beside }, { ...asked, level })
+        }
+        const first = alone(one, other)
+        const second = first && alone(other, one)
+        if (!second) continue
+        const pair = Math.max(first.p, second.p)
+        if (pair < worst) [best, worst] = [first.p <= second.p ? first : second, pair]
+      }
+  }
   return best
+}
+
+/** Tells whether an element can be tested: a single leaf only if nothing but the other leaves shows their noise. */
+function isAsked({ variances }: Leaves, members: number, left: number, { history }: Asked): boolean {
+  if (members > 1) return left >= 2
+  return left >= LEAST_BESIDE_ONE && variances === null && history.length === 0
 }
 
 /** Two halves explain the leaves equally well. The half is tested that leaves the smaller move of everything else. */
@@ -99,7 +146,14 @@ function test(
       Math.abs(s[leaf]! - shift) <= NEAR * Math.sqrt(noise.variance(leaf)),
   )
   if (Math.abs(shift) < 1e-9 || !movedAlong) return null
-  const p = chanceOfShift(leaves, scores, { cuboid, members, others, fixed: fixed !== null, history })
+  const p =
+    members.length > 1
+      ? chanceOfShift(leaves, scores, { cuboid, members, others, fixed: fixed !== null, history })
+      : chanceOfOne(
+          s[members[0]!]!,
+          Float64Array.from(others, (leaf) => s[leaf]!),
+          fixed !== null,
+        )
   if (p > level) return null
   const between = betweenOf(cuboids, { cuboid, others, s }, noise.variance)
   let [squares, whole] = [0, 0]

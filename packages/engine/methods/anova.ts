@@ -13,7 +13,7 @@ import { logGamma } from '../numeric/gamma.ts'
 import { exactSum } from '../numeric/sum.ts'
 import { classicAnova, gamesHowell, tukey, welchAnova, welchHolds } from '../numeric/tests/means.ts'
 import { FEW, fewRows, leftOut } from '../verdicts/common-doubts.ts'
-import { type Meanings, measureOf, opening } from '../verdicts/measure.ts'
+import { type Meanings, type Measure, measureOf, opening } from '../verdicts/measure.ts'
 import { verbFor } from '../verdicts/nouns.ts'
 import {
   type Doubting,
@@ -24,7 +24,7 @@ import {
   stopped,
   verdict,
 } from '../verdicts/verdict.ts'
-import { amount, CERTAINTY, quoted } from '../verdicts/words.ts'
+import { amount, CERTAINTY, partNamed, quoted } from '../verdicts/words.ts'
 import { besideNeighbours, groupsInOrder } from './groups/in-order.ts'
 import { oneRowMoves } from './groups/influence.ts'
 import { compareMeansOf, MOST_PAIRED, type Pair, pairsOf, sampleOf } from './groups/level.ts'
@@ -117,7 +117,7 @@ export const anova: Method = {
       : await groupsInOrder(table, [group, numberSql(table, 'value', value)], groups)
     const judged = ordered ? { ...asIf, grade: lesser(asIf.grade, gradeOf(ordered.p)) } : asIf
     const told = verdict({
-      headline: headline(grouped, meanings, value),
+      headline: headline(grouped, measureOf(meanings, value), measureOf(meanings, by).label),
       grade: judged.grade,
       evidence: evidence([value, by], meanings, n, fields, judged) + besideNeighbours(ordered?.p ?? null),
       doubts: [
@@ -306,9 +306,8 @@ function fieldsOf({ groups, unit }: Grouped, n: number) {
   }
 }
 
-/** "There is clearly a difference in weight between the 6 groups: highest in "casein" (on average 324 g), lowest in "horsebean" (160 g)." */
-function headline({ groups, unit }: Grouped, meanings: Meanings, value: string): (grade: Grade) => string {
-  const measure = measureOf(meanings, value)
+/** "There is clearly a difference in weight between the 6 groups: highest in feed "casein" (on average 324 g), lowest in feed "horsebean" (160 g)." */
+function headline({ groups, unit }: Grouped, measure: Measure, by: string): (grade: Grade) => string {
   const ordered = groups.toSorted((a, b) => b.offset - a.offset)
   const [high, low] = [ordered[0]!, ordered.at(-1)!]
   const between = `between the ${count(groups.length, 'group')}`
@@ -316,7 +315,7 @@ function headline({ groups, unit }: Grouped, meanings: Meanings, value: string):
   return (grade) =>
     grade === 'unclear'
       ? `No clear difference in ${measure.label} ${between}.`
-      : `There is ${CERTAINTY[grade]} a difference in ${measure.label} ${between}: highest in ${quoted(high.group)} (on average ${amount(high.mean * unit, measure, gap)}), lowest in ${quoted(low.group)} (${amount(low.mean * unit, measure, gap)}).`
+      : `There is ${CERTAINTY[grade]} a difference in ${measure.label} ${between}: highest in ${partNamed(by, high.group)} (on average ${amount(high.mean * unit, measure, gap)}), lowest in ${partNamed(by, low.group)} (${amount(low.mean * unit, measure, gap)}).`
 }
 
 function evidence(

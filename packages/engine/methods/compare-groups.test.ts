@@ -41,7 +41,7 @@ test('groups that look normal are compared by means, and the sentence names no s
   assert.equal(found.grade, 'likely')
   assert.equal(
     found.headline,
-    'There is probably a difference in v between the 3 groups: highest in "trt2" (on average 5.53), lowest in "trt1" (4.66).',
+    'There is probably a difference in v between the 3 groups: highest in g "trt2" (on average 5.53), lowest in g "trt1" (4.66).',
   )
   assert.match(String(found.reason), /every group may be normal/)
   assert.match(found.evidence, /2 and 17\.1 degrees of freedom/)
@@ -55,7 +55,7 @@ test('few skewed values are compared by ranks, and the reason is told', async ()
   assert.match(String(found.reason), /far from normal/)
   assert.match(
     found.headline,
-    /^There is \w+ a difference in v: "b" is higher than "a"; the middle value is 5\.3 against 1\.3\.$/,
+    /^There is \w+ a difference in v: g "b" is higher than g "a"; the middle value is 5\.3 against 1\.3\.$/,
   )
 })
 
@@ -91,7 +91,7 @@ test('pairs are compared within their units', async () => {
   close(auto.p, 0.016176627434908088)
   assert.match(
     auto.headline,
-    /^There is probably a difference in v: "before" is higher than "after", by about 0\.43 on average\.$/,
+    /^There is probably a difference in v: g "before" is higher than g "after", by about 0\.43 on average\.$/,
   )
   const ranks = await ask({ before, after }, { paired: 'u', test: 'signed_rank' })
   close(ranks.p, 0.0390625)
@@ -108,10 +108,10 @@ test('spread and distribution are compared where they are asked for', async () =
   const groups = { calm: values(1), wild: values(4) }
   const spread = await ask(groups, { what: 'spread' })
   assert.equal(spread.test, 'brown_forsythe')
-  assert.equal(spread.headline, 'V clearly varies more in "wild" than in "calm".')
+  assert.equal(spread.headline, 'V clearly varies more in g "wild" than in g "calm".')
   assert.equal((await ask(groups, { test: 'mood' })).what, 'spread')
   const shape = await ask(groups, { what: 'distribution' })
-  assert.equal(shape.headline, 'V is clearly distributed differently between "calm" and "wild".')
+  assert.equal(shape.headline, 'V is clearly distributed differently between g "calm" and g "wild".')
   assert.deepEqual(
     (await ask(groups)).caveats.map(({ code }) => code),
     ['variances_unequal'],
@@ -122,7 +122,7 @@ test('constants that differ do differ, and equal ones are nothing to compare', a
   const many = (value: number) => Array.from({ length: 12 }, () => value)
   const apart = await ask({ a: many(1), b: many(2) })
   assert.equal(apart.grade, 'firm')
-  assert.match(apart.headline, /"b" is higher than "a"/)
+  assert.match(apart.headline, /g "b" is higher than g "a"/)
   const same = await ask({ a: many(1), b: many(1) })
   assert.deepEqual([same.grade, same.blockers[0]!.code], ['withheld', 'constant'])
   const one = await ask({ a: many(1) })
@@ -181,7 +181,7 @@ test('two values a group say nothing of their spread, and few values carry a war
   assert.deepEqual([few.grade, few.caveats[0]!.code], ['firm', 'too_few'])
   assert.match(
     few.headline,
-    /^There is clearly a difference in v: "b" is higher than "a", by about 99 on average \(100 against 1\)\.$/,
+    /^There is clearly a difference in v: g "b" is higher than g "a", by about 99 on average \(100 against 1\)\.$/,
   )
 })
 

@@ -114,6 +114,8 @@ export const drivers: Method = {
     const whole = totals(first, ratio)
     const ofFirst = segments.filter((segment) => segment.by === dimensions[0]!.by)
     const mix = ratio ? finite(exactSum(ofFirst.map((segment) => segment.mix ?? 0))) : null
+    const oneRow = await oneRowOfChange(table, asked, sides, found, measured(asked, context))
+    found.one_row = oneRow.length > 0
     const words = headline(
       measured(asked, context),
       sides,
@@ -146,7 +148,7 @@ export const drivers: Method = {
         ...(await daysOfCauses(table, asked, sides, found.causes, labels, context)),
         ...unseenOf(words.lie, found, asked),
         ...doubtsOf(asked, leaves, found, fields, ofFirst),
-        ...(await oneRowOfChange(table, asked, sides, found, measured(asked, context))),
+        ...oneRow,
         ...(await withoutNumber(table, asked)),
       ],
     })

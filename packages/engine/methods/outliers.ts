@@ -12,7 +12,7 @@ import { studentTwoSided } from '../numeric/distributions.ts'
 import { allAlike, leftOut, tooFew } from '../verdicts/common-doubts.ts'
 import { measureOf, opening } from '../verdicts/measure.ts'
 import { LIKELY, stopped, verdict } from '../verdicts/verdict.ts'
-import { amount, quoted } from '../verdicts/words.ts'
+import { amount, partNamed, quoted } from '../verdicts/words.ts'
 import { cellSql, columnOf, numberSql } from './shared/columns.ts'
 import { cell, integer, number, rowsWith, text } from './shared/fields.ts'
 import type { Method, Relation } from './shared/method.ts'
@@ -126,7 +126,8 @@ export const outliers: Method = {
     function headline(): string {
       const [first] = points
       if (!first) return `No value of ${measure.label} stands far apart from the others.`
-      const which = first.label === null ? '' : ` (${quoted(first.label)})`
+      const which =
+        first.label === null ? '' : ` (${rowNamed(measureOf(meanings, given.label!).label, first.label)})`
       const far = `${amount(first.value, measure)}${which}`
       if (perhaps)
         return `No value of ${measure.label} stands far apart for certain; the farthest, ${far}, may be chance.`
@@ -226,3 +227,7 @@ async function chanceOf(table: Relation, rows: string, out: string, far: number)
   const away = Math.abs(far - mean) / (sd * Math.sqrt(1 + 1 / n))
   return Math.min(1, (n + 1) * studentTwoSided(away, n - 1))
 }
+
+/** `customer "49"`, and `"customer 49"` of a value that says so itself. */
+const rowNamed = (label: string, value: unknown): string =>
+  String(value).toLowerCase().includes(label.toLowerCase()) ? quoted(value) : partNamed(label, value)

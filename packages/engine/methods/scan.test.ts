@@ -199,7 +199,7 @@ test('a rate that falls in one segment is found there by its denominators, and e
   assert.deepEqual([cause!.where, cause!.before, cause!.after], [event!.where, event!.expected, event!.value])
   assert.match(
     headline,
-    /^Orders per visits of country "DE" and channel "paid" came to .* on 15 April 2026, \d\d % less than expected/u,
+    /^Orders per visit of country "DE" and channel "paid" came to .* on 15 April 2026, \d\d % less than expected/u,
   )
   // A whole country, found in the whole, is split over its parts by their rates.
   const wide = await scannedRatio(LOST("country = 'US'"), 3)
@@ -226,7 +226,7 @@ test('in rates without an anomaly no segment stands out, and neither does a day 
     assert.deepEqual(events, [])
     assert.match(
       headline,
-      /^No value of orders per visits stands out, neither of the whole nor of its \d+ segments\.$/u,
+      /^No value of orders per visit stands out, neither of the whole nor of its \d+ segments\.$/u,
     )
     assert.match(summary, /1 day of 120 has no row/)
   }

@@ -161,15 +161,11 @@ function ofDrivers(told: Told): Tile | null {
   const [now, before] = [numberIn(outcome, 'after'), numberIn(outcome, 'before')]
   if (now === null || before === null) return null
   const [after, earlier] = [textIn(outcome, 'after_label'), textIn(outcome, 'before_label')]
-  // A side that `split` names begins with its column.
-  const { column = '' } = (told.options.split ?? {}) as { column?: string }
-  const side = (label: string): string =>
-    timeWords(column !== '' && label.startsWith(`${column} `) ? label.slice(column.length + 1) : label)
-  const beside = earlier === '' ? 'from before' : `from ${side(earlier)}`
+  const beside = earlier === '' ? 'from before' : `from ${timeWords(earlier)}`
   const change = changeWords({ now, before, beside, relative: numberIn(outcome, 'relative') }, measure)
   return {
     ...base(told, now),
-    when: after === '' ? null : side(after),
+    when: after === '' ? null : timeWords(after),
     changes: [judged(change, told.outcome)],
   }
 }

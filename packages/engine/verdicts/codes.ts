@@ -182,8 +182,9 @@ export const CODES = {
   },
   history_short: {
     kind: 'caveat',
-    rule: 'There are too few earlier changes to say whether one is unusual, or too few values for the range of a forecast.',
-    threshold: '8 earlier changes; 24 values of a forecast',
+    rule: 'There are too few earlier changes to say whether one is unusual, too few values for the range of a forecast, or too few years for what drivers expects of a season of the year.',
+    threshold:
+      '8 earlier changes; 24 values of a forecast; two years before the period that drivers explains',
     reason: 'The change and the forecast stand; what is usual here is not known yet.',
   },
   no_base: {

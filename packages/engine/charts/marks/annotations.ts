@@ -7,6 +7,8 @@ import { HEIGHT, liesOnSide, type Plot, type Spec, typeOfX } from './scales.ts'
 
 /** A target within this share of the axis from an end has its name on the inner side of its line. */
 const NAME = 0.3
+/** A target below this share of the largest value has no room for its name below it. */
+const NEAR_AXIS = 0.1
 /** Names of events stand in lanes above the values, and a name is cut at the limit. */
 const LANE = 17
 const LIMIT = 150
@@ -76,7 +78,12 @@ function cornerOf(plot: Plot, target: number): Spec {
     )
     return gaps.filter((gap) => gap >= 0).reduce((least, gap) => Math.min(least, gap), Number.MAX_VALUE)
   }
-  const corners = [true, false].flatMap((left) => [true, false].map((above) => ({ left, above })))
+  // A name below a target near zero would lie on the axis.
+  const most = points.reduce((top, { y, high }) => Math.max(top, y ?? 0, high ?? 0), 0)
+  const below = !(target >= 0 && target < NEAR_AXIS * most)
+  const corners = [true, false].flatMap((left) =>
+    (below ? [true, false] : [true]).map((above) => ({ left, above })),
+  )
   const best = corners.reduce((one, other) =>
     clear(other.left, other.above) > clear(one.left, one.above) ? other : one,
   )

@@ -50,6 +50,8 @@ export interface Causes {
   depth: number
   /** Whether `before` is what was expected. */
   beside?: boolean
+  /** Whether the change would be another without one single row. */
+  one_row?: boolean
   /** Whether the parts by each attribute moved about as the whole did. */
   even?: boolean
   /** For a ratio: the effect of numerators without a denominator. */

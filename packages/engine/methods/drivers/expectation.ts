@@ -8,6 +8,7 @@
  * part of the joint series that it lately had. The errors of the forecasts are the noise. At most 40 series are
  * forecast. Earlier periods are forecast in the same way, within 120 forecasts and 30,000 values.
  */
+import type { Doubt } from '@assay/model/insight'
 import { exactSum } from '../../numeric/sum.ts'
 import { opening } from '../../verdicts/measure.ts'
 import { periodInWords } from '../../verdicts/times.ts'
@@ -15,7 +16,7 @@ import { doubt } from '../../verdicts/verdict.ts'
 import { numberSql } from '../shared/columns.ts'
 import type { MethodContext, Relation } from '../shared/method.ts'
 import { diagnosisOfPeriods } from '../shared/time/diagnosed.ts'
-import { completePeriods } from '../shared/time/periods.ts'
+import { type Bucket, completePeriods } from '../shared/time/periods.ts'
 import { calendarOf, withZeros } from './counted-days.ts'
 import { type Earlier, loadRows, type Table } from './leaves.ts'
 import type { Options } from './options.ts'
@@ -36,6 +37,8 @@ const MOST_FITTED = 30_000
 const MOST_FITS = 120
 const MOST_HISTORY = 6
 const LEAST = 6
+/** A season is known from two whole cycles. */
+const TWO_YEARS = 730
 
 /** Returns the expectation, or a sentence if the past is too short. */
 export async function expectationOf(
@@ -65,6 +68,7 @@ export async function expectationOf(
     const earlier = past.expectAt(last - back)
     if (earlier) history.push({ ...earlier, days: [1, 1] })
   }
+  doubts.push(...withoutYears(options, buckets))
   const named =
     typeof options.period === 'string' ? periodInWords(target.start, options.period) : target.label
   const missing = target.days ? target.days.due - target.days.seen : 0
@@ -102,4 +106,16 @@ export async function expectationOf(
     history,
     error: now.error,
   }
+}
+
+/** Returns the doubt that the past is too short to show what comes with the time of the year. */
+function withoutYears({ period }: Options, buckets: readonly Bucket[]): Doubt[] {
+  const within = typeof period === 'string' && period !== 'year'
+  if (!within || buckets.at(-1)!.start - buckets[0]!.start >= TWO_YEARS) return []
+  return [
+    doubt(
+      'history_short',
+      'The past holds less than two years, so a yearly season is not known, and what was expected has none.',
+    ),
+  ]
 }

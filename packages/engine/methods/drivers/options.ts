@@ -5,6 +5,7 @@
 import { Type } from '@assay/model/schema'
 import type { Static } from 'typebox'
 import { type Measure, measureOf } from '../../verdicts/measure.ts'
+import { singular } from '../../verdicts/nouns.ts'
 import { type MethodContext, MethodError } from '../shared/method.ts'
 import { Period } from '../shared/time/periods.ts'
 
@@ -123,5 +124,5 @@ export function measured(options: Measured, context: MethodContext): Measure {
   const parts = numerator === 'numerator' && denominator === 'denominator'
   if (parts && !declared && context.metrics.length === 1) return measureOf(context.meanings, 'value')
   const own = measureOf(context.meanings, name)
-  return declared ? own : { ...own, label: `${label(numerator!)} per ${label(denominator!)}` }
+  return declared ? own : { ...own, label: `${label(numerator!)} per ${singular(label(denominator!))}` }
 }

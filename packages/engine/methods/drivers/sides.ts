@@ -72,12 +72,10 @@ async function groups(
   context: MethodContext,
 ): Promise<Sides> {
   const found = columnOf(table, 'split', split.column)
-  const side = (value: string | number | boolean): Side => ({
-    where: isSide(found, value),
-    label: `${split.column} ${String(value)}`,
-    named: groupInWords(measureOf(context.meanings, split.column).label, String(value)),
-    days: 1,
-  })
+  const side = (value: string | number | boolean): Side => {
+    const named = groupInWords(measureOf(context.meanings, split.column).label, String(value))
+    return { where: isSide(found, value), label: named, named, days: 1 }
+  }
   const { periods, columns } = await context.extent()
   const last = Math.max(...columns.map((one) => one.last + one.due))
   const cut = columns.length === 0 ? undefined : periods.find(({ start, end }) => start <= last && last < end)

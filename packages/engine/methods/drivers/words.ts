@@ -267,12 +267,15 @@ function besideExpected(
 }
 
 /**
- * How a change without a cause is described. `too_few`: with few parts and no earlier changes, no part can be told from
+ * How a change without a cause is described. `one_row`: without one row it would be another (one-row.ts). `too_few`: with few parts and no earlier changes, no part can be told from
  * noise, however far it moved.
  */
-export type Lie = 'too_few' | 'in_noise' | 'in_all' | 'unseen'
+export type Lie = 'one_row' | 'one_part' | 'too_few' | 'in_noise' | 'in_all' | 'unseen'
 
-function lieOf({ before, after, error, told, in_all, searched, even }: Causes, { history }: Sides): Lie {
+function lieOf(found: Causes, { history }: Sides): Lie {
+  const { before, after, error, told, in_all, searched, even } = found
+  if (found.one_row) return 'one_row'
+  if (searched === 1) return 'one_part'
   const change = Math.abs(after - before)
   const small = error !== null && change < 2 * error
   if (even && !small) return 'in_all'
@@ -290,6 +293,8 @@ function withoutCause(
   { noun, swing }: { noun: string; swing: string },
 ): Told {
   const words: Record<Lie, string> = {
+    one_row: `one single row decides the ${noun}`,
+    one_part: 'there is only one part, so nothing can be compared with it',
     too_few: 'the parts are too few to tell which of them stands out of ordinary noise',
     in_noise: `a ${swing} of this size may be ordinary noise here`,
     in_all: `the ${noun} is spread over all, and no part stands out of ordinary noise`,

@@ -2,14 +2,14 @@
 import type { Grade } from '@assay/model/insight'
 import { type Measure, opening } from '../../verdicts/measure.ts'
 import { verbFor } from '../../verdicts/nouns.ts'
-import { against, amount, CERTAINTY, changeOf, quoted } from '../../verdicts/words.ts'
+import { against, amount, CERTAINTY, changeOf, partNamed } from '../../verdicts/words.ts'
 import { count, figure, probability } from '../shared/sentence.ts'
 import type { Tested } from './level.ts'
 import type { Group, GroupRows } from './rows.ts'
 
 type What = 'level' | 'spread' | 'distribution'
 
-/** "Delay is clearly higher in "A" than in "B", by about 3 minutes." */
+/** `There is clearly a difference in delay: shop "A" is higher than shop "B", by about 3 minutes on average.` */
 export function headline(
   grade: Grade,
   rows: GroupRows,
@@ -58,9 +58,7 @@ export function headline(
   return `There is ${sure} a difference in ${measure.label} ${between}: highest in ${up} (${kind}${amount(of(high), measure, size)}), lowest in ${down} (${amount(of(low), measure, size)}).`
 }
 
-/** `"Kiel"`; of a number or a flag, which says nothing by itself, `member "1"`. */
-const named = (by: string, { group }: Group): string =>
-  /^-?[\d.]+$|^(?:true|false)$/u.test(group) ? `${by} ${quoted(group)}` : quoted(group)
+const named = (by: string, { group }: Group): string => partNamed(by, group)
 
 /** The highest and the lowest group in what the test compares. */
 function extremes(rows: GroupRows, what: What, tested: Tested): { high: Group; low: Group } {

@@ -5,7 +5,7 @@ import { fisherExact } from '../../numeric/tests/fisher.ts'
 import { leftOut } from '../../verdicts/common-doubts.ts'
 import { type Meanings, measureOf, opening } from '../../verdicts/measure.ts'
 import { doubt, gradeOf } from '../../verdicts/verdict.ts'
-import { quoted } from '../../verdicts/words.ts'
+import { partNamed } from '../../verdicts/words.ts'
 import type { Relation } from '../shared/method.ts'
 import { count, finite, thereAre } from '../shared/sentence.ts'
 import { type Answer, labels, NOTHING, type Options, strength } from './answer.ts'
@@ -35,7 +35,7 @@ export async function ofCategories(rows: Relation, given: Options, meanings: Mea
     return { ...common, doubts: [stop, ...left] }
   }
   const claim = (sure: string) =>
-    `${opening(x)} and ${y} ${sure} go together${strength(whole.v)}${farthest(counts)}.`
+    `${opening(x)} and ${y} ${sure} go together${strength(whole.v)}${farthest(counts, [x, y])}.`
   const effects = { effect: "Cramer's V", effect_size: finite(whole.v) }
   if (given.strata !== undefined)
     return inStrata(given, found, { ...common, ...effects, doubts: left, claim }, meanings)
@@ -155,8 +155,8 @@ function cellsOf({ rows, columns, counts, n }: Tabled): Answer['counts'] {
 }
 
 /** Returns the cell that lies farthest above what independence would give. */
-function farthest(counts: Answer['counts']): string {
+function farthest(counts: Answer['counts'], [x, y]: readonly [string, string]): string {
   const above = (one: (typeof counts)[number]) => (one.n - (one.expected ?? 0)) / Math.sqrt(one.expected || 1)
   const most = counts.toSorted((a, b) => above(b) - above(a))[0]
-  return most && above(most) > 0 ? `, most of all ${quoted(most.x)} with ${quoted(most.y)}` : ''
+  return most && above(most) > 0 ? `, most of all ${partNamed(x, most.x)} with ${partNamed(y, most.y)}` : ''
 }

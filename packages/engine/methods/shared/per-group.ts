@@ -13,7 +13,7 @@ import { CODE_NAMES, CODES, type Code } from '../../verdicts/codes.ts'
 import { largestKept, leftOut } from '../../verdicts/common-doubts.ts'
 import { measureOf, opening } from '../../verdicts/measure.ts'
 import { doubt, doubted, judgedAgain, regraded, verdict } from '../../verdicts/verdict.ts'
-import { quoted } from '../../verdicts/words.ts'
+import { partNamed, quoted } from '../../verdicts/words.ts'
 import { columnOf, groupSql, nameSql } from './columns.ts'
 import { groupedOutcome } from './fields.ts'
 import { type Method, type MethodContext, MethodError, type Relation } from './method.ts'
@@ -220,7 +220,7 @@ function overAll(whole: Whole, groups: readonly Group[], more: Doubt[] = []): Ou
 }
 
 /** "3 of 12 values of carrier give a clear answer; "AA": Delay clearly rose." */
-function headline({ one, many }: Words, groups: readonly Group[], best: Grade): string {
+function headline({ label, one, many }: Words, groups: readonly Group[], best: Grade): string {
   const sure = groups.filter((group) => group.grade === 'firm' || group.grade === 'likely')
   const all = count(groups.length, one, many)
   if (sure.length === 0 && groups.length !== 1) return `None of the ${all} gives a clear answer.`
@@ -229,7 +229,10 @@ function headline({ one, many }: Words, groups: readonly Group[], best: Grade): 
   const told = first.headline.toLowerCase().includes(name.toLowerCase())
     ? first.headline
     : `${opening(name)}: ${first.headline}`
-  if (groups.length === 1) return told
+  if (groups.length === 1)
+    return told === first.headline || first.label
+      ? told
+      : `${opening(partNamed(label, first.by))}: ${first.headline}`
   const tested = groups.some((group) => chanceOf(group) !== null)
   if (!tested && sure.length === groups.length) return `${all}, each for itself; ${told}`
   const answer = sure.every(({ grade }) => grade === 'firm') ? 'a clear answer' : 'a clear or probable answer'
