@@ -76,7 +76,7 @@ test('two values that moved against each other are told, also in two months whos
   assert.deepEqual(new Set(named(outcome)), new Set([{ country: 'DE' }, { country: 'US' }]))
   assert.match(
     outcome.headline ?? '',
-    /country "DE" fell by \d+ and country "US" rose by \d+, which cancel\.$/,
+    /country "US" rose by \d+ and country "DE" fell by \d+, which cancel\.$/,
   )
   assert.deepEqual(named(await ask(await table(1, 1), asked)), [])
 })

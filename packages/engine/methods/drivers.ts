@@ -114,15 +114,11 @@ export const drivers: Method = {
     const whole = totals(first, ratio)
     const ofFirst = segments.filter((segment) => segment.by === dimensions[0]!.by)
     const mix = ratio ? finite(exactSum(ofFirst.map((segment) => segment.mix ?? 0))) : null
-    const oneRow = await oneRowOfChange(table, asked, sides, found, measured(asked, context))
+    const measure = measured(asked, context)
+    const oneRow = await oneRowOfChange(table, asked, sides, found, measure)
     found.one_row = oneRow.length > 0
-    const words = headline(
-      measured(asked, context),
-      sides,
-      found,
-      labels,
-      mix === null || found.causes.some(({ kind }) => kind === 'mix') ? null : mixOf(mix, dimensions[0]!),
-    )
+    const unmixed = mix === null || found.causes.some(({ kind }) => kind === 'mix')
+    const words = headline(measure, sides, found, labels, unmixed ? null : mixOf(mix, dimensions[0]!))
     const fields = {
       ...whole,
       relative: finite(relativeOf(found.before, found.after) ?? Number.NaN),
@@ -130,7 +126,7 @@ export const drivers: Method = {
       causes: sides.unfinished === null ? found.causes : [],
       explained: sides.unfinished === null ? found.explained : null,
       explanation: words.explanation,
-      rest: restSays(found, measured(asked, context), sides.expected),
+      rest: restSays(found, measure, sides.expected),
       segments,
       mix,
       rate: ratio ? finite(exactSum(ofFirst.map((segment) => segment.rate ?? 0))) : null,
@@ -142,7 +138,7 @@ export const drivers: Method = {
     const told = verdict({
       headline: words.headline,
       grade: found.causes.length > 0 && sides.unfinished === null ? 'firm' : 'unclear',
-      evidence: evidence(measured(asked, context).label, leaves.n, sides, found),
+      evidence: evidence(measure.label, leaves.n, sides, found),
       doubts: [
         ...sides.doubts,
         ...(await daysOfCauses(table, asked, sides, found.causes, labels, context)),
