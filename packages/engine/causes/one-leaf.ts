@@ -57,7 +57,7 @@ function heavyFit(own: number, others: Float64Array, spread: number, fixed: bool
   const weightOf = (value: number, centre: number): number =>
     (HEAVY + 1) / (HEAVY + ((value - centre) / spread) ** 2)
   let centre = fixed ? 0 : median(Float64Array.from(others))
-  for (let step = 0; step < STEPS && !fixed; step++) {
+  for (let step = fixed ? STEPS : 0; step < STEPS; step++) {
     let [pull, heft] = [0, 0]
     for (const value of others) {
       const weight = weightOf(value, centre)

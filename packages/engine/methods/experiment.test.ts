@@ -291,3 +291,22 @@ test('the planner agrees with R, and sequential looks need more', () => {
   assert.ok(Math.abs(unitsNeeded(means) / 2 - 1569.8) < 0.1)
   assert.ok(unitsNeeded({ ...means, looks: 'sequential' }) > 1.3 * unitsNeeded(means))
 })
+
+test('values whose squares are no numbers are refused with what to write, and not called alike', async () => {
+  const sized = (size: string): string =>
+    `select if(u % 2 = 0, 'control', 'new') as g, u, ${size}::double * (1 + hash(u) % 100 / 500.0) as v from range(400) r(u)`
+  for (const size of ['1e200', '1e-200'])
+    await assert.rejects(
+      ask({ metrics: [V] }, sized(size)),
+      /Multiply them by a power of ten in the SQL block/,
+    )
+  const large = await ask({ metrics: [V] }, sized('1e120'))
+  assert.ok(results(large)[0]!.low! < results(large)[0]!.estimate!)
+})
+
+test('an arm without any denominator is named', async () => {
+  const sql = `select if(u % 2 = 0, 'control', 'new') as g, u, 1 as orders, u % 2 as visits from range(400) r(u)`
+  const found = await ask({ metrics: [{ name: 'rate', numerator: 'orders', denominator: 'visits' }] }, sql)
+  assert.match(found.headline, /nothing in its denominator in "control", so it has no value there/)
+  assert.deepEqual(codes(found).blockers, ['too_few'])
+})

@@ -215,10 +215,19 @@ function stopsOf(given: Options, units: Units, control: string | null, judged: r
 /** Why no primary metric can be compared. */
 function whyUntested(judged: readonly Judged[], many: string): Doubt {
   const primary = judged.filter((one) => one.primary)
-  const without = ({ units: { ratio, moments } }: Judged): boolean =>
-    ratio && [...moments.values()].every(({ means }) => means[1] === 0)
-  if (primary.some(without))
-    return doubt('too_few', 'The main metric has nothing in its denominator, so it has no value.')
+  const without = primary.flatMap(({ units: { ratio, moments } }) =>
+    [...moments].filter(([, { means }]) => ratio && means[1] === 0).map(([arm]) => arm),
+  )
+  if (without.length > 0) {
+    const all = primary.every(({ units: { moments } }) =>
+      [...moments.keys()].every((arm) => without.includes(arm)),
+    )
+    const where = all ? '' : ` in ${enumeration([...new Set(without)].map(quoted))}`
+    return doubt(
+      'too_few',
+      `The main metric has nothing in its denominator${where}, so it has no value${all ? '' : ' there'}.`,
+    )
+  }
   if (primary.some(({ control, arm }) => control.n > 1 && arm.n > 1))
     return doubt('constant', `The main metric is the same for all ${many}: there is nothing to compare.`)
   return doubt('too_few', `The main metric has values of fewer than two ${many} in an arm.`)

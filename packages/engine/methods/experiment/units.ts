@@ -110,6 +110,18 @@ async function metricUnits(units: Relation, metric: Metric, index: number): Prom
   return { metric, ratio, covariate, columns, known, ...(await momentsOf(units, columns, known, ratio)) }
 }
 
+/** The smallest number that keeps all its digits. */
+const SMALLEST = 2.3e-308
+
+/** Throws MethodError if the square of a value is no number any more. */
+function unscaled(square: number, one: number, other: number): number {
+  const found = square * one * other
+  if (square === 0 || one !== other || (Math.abs(found) >= SMALLEST && Number.isFinite(found))) return found
+  throw new MethodError(
+    'metrics: the values are so large or so small (beyond 1e150) that their squares are no numbers. Multiply them by a power of ten in the SQL block.',
+  )
+}
+
 async function momentsOf(units: Relation, columns: readonly string[], known: string, ratio: boolean) {
   const named = columns.map((column, index) => `${column} as v${index}`).join(', ')
   const source = `(select g, ${named} from ${units.relation} where ${known})`
@@ -147,7 +159,7 @@ async function momentsOf(units: Relation, columns: readonly string[], known: str
     const covariance = (i: number, j: number): number => {
       const [a, b] = i < j ? [i, j] : [j, i]
       const products = readSum(row[`p${a}_${b}`], bounds[a]! * bounds[b]!) - (sums[a]! * sums[b]!) / n
-      return n > 1 ? (products / (n - 1)) * scales[a]! * scales[b]! : 0
+      return n > 1 ? unscaled(products / (n - 1), scales[a]!, scales[b]!) : 0
     }
     const covariances = columns.map((_, i) => columns.map((__, j) => covariance(i, j)))
     moments.set(row.name as string, { n, means, covariances })
