@@ -290,7 +290,7 @@ test('of one group alone its own sentence is told, of two both, and a rise of tw
     )
   const asked = { time: 't', value: 'v', by: 'g' }
   const one = await outcomeOf(METHODS.trend!, await rising(1), asked)
-  assert.match(one.headline, /^"g0": V clearly rose .*, by about 1 a day\.$/)
+  assert.match(one.headline, /^G "g0": V clearly rose .*, by about 1 a day\.$/)
   const two = await outcomeOf(METHODS.trend!, await rising(2), asked)
   assert.match(two.headline, /^Both values of g give a clear answer; "g0": .* by about 2 every 2 days\.$/)
 })
