@@ -113,7 +113,7 @@ const mariadb: TriedKind = {
 
 const clickhouse: TriedKind = {
   missing: missingClickhouse,
-  // Its engine without a server was seen to give a broken file to one of several at once.
+  // Under load, its engine without a server was seen to give a file that cannot be read, also to one alone.
   lanes: 1,
   async start() {
     const { url, user, password, database } = clickhouseServer()
