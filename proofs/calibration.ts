@@ -1,15 +1,15 @@
 /**
  * Counts false claims and found effects on simulated series whose truth is known, with the rules by which the methods over
  * time decide. `--series N` of each process and length (1,000) for trend, seasonality and changepoints, `--anomalies N`, `--coverage N`
- * (forecasts) and `--claims N` (compare, regression, correlation) likewise; 0 leaves a part out. `--of NAME` takes the cells whose method or
+ * (forecasts), `--rises N` (changepoints and anomalies on series that rise) and `--claims N` (compare, regression, correlation) likewise; 0 leaves a part out. `--of NAME` takes the cells whose method or
  * process begins so, `--longest N` bounds the lengths. `--minutes N` ends a run early. `--write 1` keeps the counts in calibration/measured.tsv, goes on from those there
  * and writes docs/calibration.md; `--times 1` measures the processor time of diagnosis and forecast; `--afresh 1` forgets those of the parts that run. `--shard K --shards N` runs every Nth cell.
  */
 import { type Cell, type Job, keep, readCells, runJobs } from './calibration/cells.ts'
-import { anomalyJobs, claimJobs, forecastJobs, overTimeJobs } from './calibration/jobs.ts'
+import { anomalyJobs, claimJobs, forecastJobs, overTimeJobs, riseJobs } from './calibration/jobs.ts'
 import { JUDGED } from './calibration/outcomes.ts'
 import { OVER_TIME } from './calibration/over-time.ts'
-import { countedCells, outside, overAll, percent, within, writePage } from './calibration/page.ts'
+import { countedCells, outside, overAll, percent, RISING, within, writePage } from './calibration/page.ts'
 import { TIMED, timesOf } from './calibration/times.ts'
 import type { Proof, ProofInput } from './main.ts'
 
@@ -51,6 +51,7 @@ function jobsOf({ number, text }: ProofInput): { job: Job; series: number }[] {
   const parts: [readonly Job[], number][] = [
     [overTimeJobs, number('series', 1000)],
     [anomalyJobs, number('anomalies', 1000)],
+    [riseJobs, number('rises', 400)],
     [forecastJobs, number('coverage', 1000)],
     [claimJobs, number('claims', 1000)],
   ]
@@ -75,6 +76,11 @@ export function faultsOf(cells: readonly Cell[]): string[] {
   const claims: [string, Cell[], string][] = [
     ...OVER_TIME.map((method): [string, Cell[], string] => [method, countedCells(cells, method), method]),
     ['anomalies', cells.filter(({ part }) => part === 'anomalies'), 'alarms'],
+    ...RISING.map((method): [string, Cell[], string] => [
+      `${method} on rises`,
+      cells.filter(({ part }) => part === 'rises'),
+      method,
+    ]),
     ...JUDGED.map((method): [string, Cell[], string] => [
       method,
       cells.filter(({ part }) => part === method),

@@ -3,7 +3,7 @@ import type { Job } from './cells.ts'
 import { COVERED, runCoverage } from './coverage.ts'
 import { countsFor, effectOf, JUDGED, runClaims, runHits, sizesOf } from './outcomes.ts'
 import { effectsFound, overTimeClaims } from './over-time.ts'
-import { PROCESSES, type Process } from './processes.ts'
+import { GROWTH, PROCESSES, type Process, RISES } from './processes.ts'
 import { falseAlarms, SPIKES, spikesFound } from './spikes.ts'
 
 export const LENGTHS = [36, 60, 200, 730]
@@ -38,6 +38,17 @@ export const overTimeJobs: readonly Job[] = [
     ),
   ),
 ]
+
+/** Changes of level and anomalies where a series only rises. */
+export const riseJobs: readonly Job[] = each(
+  'rises',
+  [...RISES, GROWTH],
+  LENGTHS,
+  (process) => (n, series, seed) => ({
+    changepoints: overTimeClaims(process, n, series, seed).changepoints,
+    anomalies: falseAlarms(process, n, series, seed + 1),
+  }),
+)
 
 export const anomalyJobs: readonly Job[] = [
   ...each('anomalies', PROCESSES, LENGTHS, (process) => (n, series, seed) => ({

@@ -144,6 +144,29 @@ export const PROCESSES: readonly Process[] = [
   },
 ]
 
+/** Series that rise by twenty times their noise without any change of level: `changepoints` has none. */
+export const RISES: readonly Process[] = (
+  [
+    ['a straight rise', (share) => share],
+    ['a rise that bends upwards', (share) => share ** 2],
+    ['a rise that levels off at both ends', (share) => 1 / (1 + Math.exp(10 * (0.5 - share)))],
+    ['a level and then a rise', (share) => Math.max(0, 2 * share - 1)],
+  ] satisfies [string, (share: number) => number][]
+).map(([name, way]) => ({
+  name,
+  step: 'day',
+  season: null,
+  make: (random, n) => Array.from({ length: n }, (_, row) => 20 * way(row / n) + normal(random)),
+}))
+
+/** Growth to ten times, with noise of a twentieth of each value. */
+export const GROWTH: Process = {
+  name: 'growth to ten times, with noise of 5 %',
+  step: 'day',
+  season: null,
+  make: (random, n) => Array.from({ length: n }, (_, row) => 10 ** (row / n) * (1 + normal(random) / 20)),
+}
+
 /** Series of a process, without a tenth of the rows where it has gaps. */
 export function* seriesOf(process: Process, n: number, series: number, seed: number) {
   const random = randomFrom(seed)

@@ -337,7 +337,7 @@ test('steps of minutes and of several hours are named by them, and counted as ti
   assert.match((await every(15)).headline, /, by about 1 every 15 minutes\.$/)
   assert.match(
     (await every(120, 'where k <> 50')).summary,
-    /, by about 1 every 2 hours\. 1 time of 100 has no row\./,
+    /, by about 1 every 2 hours\. 1 of 100 times has no row\./,
   )
 })
 

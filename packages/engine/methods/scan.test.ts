@@ -170,7 +170,7 @@ test('events at any time of the day are scanned by their days, and a day without
     event?.causes.map(({ where, after }) => ({ ...where, after })),
     [{ country: 'DE', after: 6 }],
   )
-  assert.match(outcome.summary, /2 days of 59 have no row\. If no row means zero, write missing: zero/)
+  assert.match(outcome.summary, /2 of 59 days have no row\. If no row means zero, write missing: zero/)
 })
 
 /** Visits and the orders of them by day, country and channel; `rate` is SQL of a combination's share. Sundays bring a fifth. */
@@ -228,7 +228,7 @@ test('in rates without an anomaly no segment stands out, and neither does a day 
       headline,
       /^No value of orders per visit stands out, neither of the whole nor of its \d+ segments\.$/u,
     )
-    assert.match(summary, /1 day of 120 has no row/)
+    assert.match(summary, /1 of 120 days has no row/)
   }
 })
 

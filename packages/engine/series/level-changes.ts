@@ -6,10 +6,12 @@
  * Biometrika 110, 2023), with p corrected for their number.
  */
 import { strongestShift } from './level-shift.ts'
+import { type Curve, stepsOrCurve } from './levels/steps-or-curve.ts'
 import { judgeLine } from './line.ts'
 import { dot, residualsOf } from './persistence/residuals.ts'
 import { cycleMeans, wanderingSeason } from './persistence/seasonal-drift.ts'
 import { lineColumn, seasonColumns } from './seasons.ts'
+import { endsOf, findStretches, longestLevel, longestStretch } from './spikes/stretches.ts'
 import { medianOf } from './spikes/tails.ts'
 
 const ALPHA = 0.05
@@ -22,6 +24,9 @@ const ROUNDING = 1e-6
 /** The most changes that are looked for. */
 const MOST = 50
 
+/** A change so near to an end of a level that returns is that end. */
+const NEAR_END = 2
+
 /** A model takes in one change of level for so many values. */
 const VALUES_A_LEVEL = 20
 
@@ -33,10 +38,14 @@ export interface LevelChange {
   index: number
   /** Corrected for the search. */
   p: number
+  /** Beside which the level changes. */
+  curve: Curve
 }
 
+type Found = Pick<LevelChange, 'index' | 'p'>
+
 /** The strongest change of the rows from one to another, where p is below `alpha`; `whole` allows for a line. */
-type Strongest = (from: number, to: number, whole: boolean, alpha: number) => LevelChange | null
+type Strongest = (from: number, to: number, whole: boolean, alpha: number) => Found | null
 
 /** The changes, ascending. */
 export function levelChanges(
@@ -44,7 +53,7 @@ export function levelChanges(
   rows: readonly number[],
   seasons: readonly { period: number }[],
 ): LevelChange[] {
-  const found: LevelChange[] = []
+  const found: Found[] = []
   const beside = seasons.flatMap(({ period }) => seasonColumns(rows, period))
   if (beside.length > 0 && isRounding(values, beside)) return []
   // A step explains less of a slow walk than a line does, so the line stays in the model beside it.
@@ -67,8 +76,37 @@ export function levelChanges(
     search(best.index, to, false)
   }
   search(0, values.length, true)
-  const changes = found.toSorted((a, b) => a.index - b.index)
-  return changes.length === 0 ? changes : besideDrift(changes, values, rows, seasons, beside)
+  const changes = withLevelsThatReturn(found, values, rows, beside)
+  if (changes.length === 0) return []
+  const { steps, ...curve } = stepsOrCurve(values, rows, beside, changes)
+  if (steps.length === 0) return []
+  const told = steps.map((one) => ({ ...one, curve }))
+  return besideDrift(told, values, rows, seasons, beside)
+}
+
+/**
+ * A level that leaves and comes back hides both its changes: beside one of them alone the other looks like a series that wanders. Such pairs are tested
+ * together (circular segmentation, Olshen, Venkatraman, Lucito and Wigler, Biostatistics 5, 2004). All changes, ascending.
+ */
+function withLevelsThatReturn(
+  known: readonly Found[],
+  values: readonly number[],
+  rows: readonly number[],
+  waves: readonly (readonly number[])[],
+): Found[] {
+  const n = values.length
+  const shortest = longestStretch(n)
+  const levels = findStretches(values, rows, waves, ALPHA_OF_PARTS, longestLevel(n)).filter(
+    ({ from, to }) => to - from > shortest,
+  )
+  const isNear = (one: number, other: number): boolean => Math.abs(one - other) <= NEAR_END
+  const others = known.filter(
+    ({ index }) => !levels.some(({ from, to }) => index >= from - NEAR_END && index <= to + NEAR_END),
+  )
+  const ends = levels.flatMap(({ from, to, p }) =>
+    endsOf({ from, to }, n).map((index) => known.find((one) => isNear(one.index, index)) ?? { index, p }),
+  )
+  return [...others, ...ends].toSorted((a, b) => a.index - b.index)
 }
 
 /** Where the season itself wanders: the changes that the means of whole cycles show, too. */
@@ -99,12 +137,7 @@ function isRounding(values: readonly number[], beside: readonly (readonly number
 }
 
 /** The strongest change of the overlapping parts, where it is more than chance over all of them. */
-function inParts(
-  values: readonly number[],
-  from: number,
-  to: number,
-  strongest: Strongest,
-): LevelChange | null {
+function inParts(values: readonly number[], from: number, to: number, strongest: Strongest): Found | null {
   const length = to - from
   const parts = [2, 4].flatMap((share) => {
     const part = Math.floor(length / share)
@@ -115,7 +148,7 @@ function inParts(
       (_, nth) => from + Math.round((nth * (length - part)) / (count - 1)),
     ).map((start) => [start, start + part] as const)
   })
-  let best: LevelChange | null = null
+  let best: Found | null = null
   for (const [start, end] of parts) {
     if (!mayStep(values.slice(start, end))) continue
     const change = strongest(start, end, false, ALPHA_OF_PARTS / parts.length)

@@ -113,7 +113,7 @@ test('missing days are open by default and zero only where the block says so', a
   assert.equal(gap.series.values.length, 27)
   assert.match(
     gap.doubts[0]!.says,
-    /^3 days of 30 have no row\. If no row means zero, write missing: zero\.$/,
+    /^3 of 30 days have no row\. If no row means zero, write missing: zero\.$/,
   )
   const zero = await read(table, { missing: 'zero' })
   assert.deepEqual(zero.diagnosis.gaps, { n: 3, treated: 'zero' })
@@ -172,7 +172,7 @@ test('a time whose value is missing is said to have no value, not to have no row
   )
   const { doubts } = await read(table)
   const { says } = doubts.find(({ code }) => code === 'days_missing')!
-  assert.equal(says, '7 days of 60 have no value. If no value means zero, write missing: zero.')
+  assert.equal(says, '7 of 60 days have no value. If no value means zero, write missing: zero.')
 })
 
 test('rows on a third of the days are days with gaps, called sparse, not a step of three days', async () => {

@@ -5,7 +5,7 @@
 import type { Doubt } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
 import type { MethodContext, Relation } from '../methods/shared/method.ts'
-import { count } from '../methods/shared/sentence.ts'
+import { count, figure } from '../methods/shared/sentence.ts'
 import { type Measure, measureOf } from '../verdicts/measure.ts'
 import { dayInWords, timeInWords } from '../verdicts/times.ts'
 import { doubt } from '../verdicts/verdict.ts'
@@ -161,7 +161,7 @@ function doubtsOf(series: Series, grid: Grid, diagnosis: Diagnosis, options: Ser
   if (gaps.n > 0) {
     // A row without a number is still a row, so only the value is missing.
     const what = series.doubts.some(({ code }) => code === 'rows_left_out') ? 'value' : 'row'
-    const gone = `${count(gaps.n, step)} of ${grid.times.length} ${gaps.n === 1 ? 'has' : 'have'} no ${what}`
+    const gone = `${figure(gaps.n)} of ${count(grid.times.length, step)} ${gaps.n === 1 ? 'has' : 'have'} no ${what}`
     const zero = options.missing === 'zero'
     const says = zero
       ? 'Each counts as zero (missing: zero).'

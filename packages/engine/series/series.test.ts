@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { levelChanges } from './level-changes.ts'
 import { strongestShift } from './level-shift.ts'
+import { levelSizes } from './levels/level-sizes.ts'
 import { judgeLine } from './line.ts'
 import { persistentRegression } from './persistence/persistent-regression.ts'
 import { findSeasons, lineColumn, testSeason } from './seasons.ts'
 import { findSpikes } from './spikes/spikes.ts'
+import { findStretches } from './spikes/stretches.ts'
 
 const rowsOf = (n: number): number[] => Array.from({ length: n }, (_, row) => row)
 
@@ -125,6 +127,46 @@ test('levels that hide each other in the whole are found in its parts', () => {
   assert.equal(found.length, 2)
   for (const [nth, at] of [30, 60].entries()) assert.ok(Math.abs(found[nth]!.index - at) <= 2)
   assert.deepEqual(levelChanges(rows.map(even), rows, []), [])
+})
+
+test('a rise, straight, bent or by a share, has no change of level, and a leap beside it is found where it is', () => {
+  const ways: ((share: number) => number)[] = [
+    (share) => share,
+    (share) => share ** 2,
+    (share) => 1 / (1 + Math.exp(10 * (0.5 - share))),
+    (share) => Math.max(0, 2 * share - 1),
+  ]
+  let claims = 0
+  for (let seed = 1; seed <= 12; seed++)
+    for (const way of ways) {
+      const values = noise(200, 7919 * seed).map((one, row) => 20 * way(row / 200) + one)
+      if (levelChanges(values, rowsOf(200), []).length > 0) claims += 1
+    }
+  const growth = noise(365).map((one, row) => 10 ** (row / 365) * (1 + one / 20))
+  assert.ok(claims <= 3, `${claims} of 48 rises have a change of level`)
+  assert.deepEqual(levelChanges(growth, rowsOf(365), []), [])
+  assert.deepEqual(findStretches(growth, rowsOf(365), [], 0.01), [])
+  const spiked = rowsOf(36).map((row) => 100 * 1.02 ** row * (row === 21 ? 1.5 : 1))
+  assert.deepEqual(levelChanges(spiked, rowsOf(36), []), [])
+  const leap = noise(200).map((one, row) => row / 20 + (row < 120 ? 0 : 8) + one)
+  const found = levelChanges(leap, rowsOf(200), [])
+  assert.deepEqual(
+    found.map(({ index }) => index),
+    [120],
+  )
+  const { sizes } = levelSizes(leap, rowsOf(200), found)
+  assert.ok(Math.abs(sizes[0]!.before - 6) < 1 && Math.abs(sizes[0]!.after - 14) < 1, JSON.stringify(sizes))
+})
+
+test('a level that leaves for two weeks of sixty days and comes back is listed with both its days', () => {
+  for (let seed = 1; seed <= 8; seed++) {
+    const from = 5 + 4 * seed
+    const values = noise(60, 104_729 * seed).map((one, row) =>
+      row >= from && row < from + 14 ? 0 : 100 + 5 * one,
+    )
+    const places = levelChanges(values, rowsOf(60), []).map(({ index }) => index)
+    assert.deepEqual(places, [from, from + 14])
+  }
 })
 
 test('a change of level nearer to the end than is tried is placed where it is', () => {

@@ -4,16 +4,15 @@
  * The strongest change of level is taken where it is more than its noise (series/level-shift.ts), then each side is
  * searched in the same way: binary segmentation (Vostrikova 1981) with a test in place of a penalty. The noise may be as
  * persistent as a random walk and have heavy tails. Seasons that the series shows, and a line where it rises or falls,
- * stand beside the change. A stretch of five values or more that leaves and comes back (series/spikes/short-levels.ts)
+ * stand beside the change. What a straight or a bent line explains as well as steps do is no change (series/levels/steps-or-curve.ts). A stretch of five values or more that leaves and comes back (series/spikes/short-levels.ts)
  * is a level, too. The series travels (at most 50,000 times).
  */
 import type { Doubt, Grade } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
 import type { Static } from 'typebox'
-import { exactMean, squaredDeviations } from '../../numeric/exact.ts'
-import { exactSum } from '../../numeric/sum.ts'
 import { besideSeasons } from '../../series/beside-seasons.ts'
 import type { LevelChange } from '../../series/level-changes.ts'
+import { type LevelSizes, levelSizes } from '../../series/levels/level-sizes.ts'
 import type { Time } from '../../series/load.ts'
 import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../../series/read.ts'
 import { seasonColumns } from '../../series/seasons.ts'
@@ -72,7 +71,8 @@ export const changepoints: Method = {
     const stop = stopOf(lasting)
     const changes = stop ? [] : changesOf(lasting)
     const read = { ...lasting, changes }
-    const points = stop ? [] : pointsOf(read)
+    const sizes = stop ? null : sizesOf(read)
+    const points = sizes ? pointsOf(read, sizes) : []
     const p = points.length === 0 ? null : Math.min(...points.map((point) => point.p))
     const told = verdict({
       unfound: { points: [] },
@@ -81,18 +81,12 @@ export const changepoints: Method = {
       evidence: evidence(read.measure.label, n, points),
       doubts: [...(stop ? [stop] : []), ...read.doubts],
     })
-    const noise = stop
-      ? null
-      : noiseOf(
-          series.values,
-          changes.map(({ index }) => index),
-        )
     return {
       ...told,
       n,
       method: METHOD,
       points,
-      noise: noise === null ? null : finite(noise * series.unit),
+      noise: sizes && finite(sizes.noise * series.unit),
       p,
       diagnosis: read.diagnosis,
     }
@@ -114,28 +108,24 @@ function stopOf({ series, measure }: ReadSeries): Doubt | null {
   return series.values.every((value) => value === series.values[0]) ? allAlike(measure.label) : null
 }
 
-/** The standard deviation of the values about the level of their part. */
-function noiseOf(values: readonly number[], changes: readonly number[]): number {
-  const bounds = [0, ...changes, values.length]
-  const squares = bounds.slice(1).map((end, index) => squaredDeviations(values.slice(bounds[index], end)))
-  return Math.sqrt(exactSum(squares) / Math.max(1, values.length - changes.length - 1))
+/** Levels are those beside the seasons: a change in midwinter is not the step from summer to winter. */
+function sizesOf({ series, rows, seasons, changes }: ReadSeries): LevelSizes {
+  const places = changes.map(({ index }) => index)
+  return levelSizes(besideSeasons(series.values, rows, seasons, places), rows, changes)
 }
 
-/** Levels are those beside the seasons: a change in midwinter is not the step from summer to winter. */
-function pointsOf({ series, rows, seasons, changes }: ReadSeries): Point[] {
-  const places = changes.map(({ index }) => index)
-  const values = besideSeasons(series.values, rows, seasons, places)
-  const bounds = [0, ...places, values.length]
-  const means = bounds.slice(1).map((end, index) => exactMean(values.slice(bounds[index], end)))
-  return changes.map(({ index, p }, nth) => ({
-    index,
-    time: series.times[index]!,
-    before: finite(means[nth]! * series.unit),
-    after: finite(means[nth + 1]! * series.unit),
-    change: finite((means[nth + 1]! - means[nth]!) * series.unit),
-    p,
-  }))
-}
+const pointsOf = ({ series, changes }: ReadSeries, { sizes }: LevelSizes): Point[] =>
+  changes.map(({ index, p }, nth) => {
+    const { before, after } = sizes[nth]!
+    return {
+      index,
+      time: series.times[index]!,
+      before: finite(before * series.unit),
+      after: finite(after * series.unit),
+      change: finite((after - before) * series.unit),
+      p,
+    }
+  })
 
 const bySize = (points: readonly Point[]): Point[] =>
   points.toSorted((a, b) => Math.abs(b.change ?? 0) - Math.abs(a.change ?? 0))

@@ -3,7 +3,8 @@
  * stretch that is long enough is told as a level, too, which begins and ends.
  */
 import type { LevelChange } from '../level-changes.ts'
-import { findStretches, longestStretch, type Stretch } from './stretches.ts'
+import { stepsOrCurve } from '../levels/steps-or-curve.ts'
+import { endsOf, findStretches, longestStretch, type Stretch } from './stretches.ts'
 
 /** A change of level so near to an end of a stretch is that end. */
 const NEAR = 2
@@ -29,11 +30,12 @@ export function withShortLevels(
   const levels = changes.map(({ index }) => index)
   const { stretches } = findBesideLevels(values, rows, waves, levels, ALPHA)
   const short = stretches.filter(({ from, to }) => to - from >= LEAST_LEVEL)
-  const ends = short.flatMap(({ from, to, p }) =>
-    [from, to].filter((index) => index > 0 && index < n).map((index) => ({ index, p })),
-  )
+  const ends = short.flatMap(({ from, to, p }) => endsOf({ from, to }, n).map((index) => ({ index, p })))
+  if (short.length === 0) return [...changes]
   const lasting = changes.filter(({ index }) => !short.some((one) => isEndOf(one, index)))
-  return [...lasting, ...ends].toSorted((one, other) => one.index - other.index)
+  const all = [...lasting, ...ends].toSorted((one, other) => one.index - other.index)
+  const { degree, log } = stepsOrCurve(values, rows, waves, all)
+  return all.map((one) => ({ ...one, curve: { degree, log } }))
 }
 
 /** The stretches, and the changes of level that are none of their ends; the chance of any false stretch is `alpha`. */

@@ -130,6 +130,15 @@ test('a series without noise has no anomalies of rounding', () => {
   assert.deepEqual(found(broken), [30])
 })
 
+test('a value half as high again stands out of growth without noise', () => {
+  for (const grown of [(row: number) => 100 + 2 * row, (row: number) => 1000 * 1.05 ** row])
+    for (const n of [24, 60, 120]) {
+      const at = Math.floor(0.6 * n)
+      const values = rowsOf(n).map((row) => grown(row) * (row === at ? 1.5 : 1))
+      assert.deepEqual(found(values), [at])
+    }
+})
+
 test('days that stand out every year are found where none stands out by itself, and none in noise', () => {
   const first = 11_323 // 2001-01-01
   const days = rowsOf(1095).map((row) => first + row)

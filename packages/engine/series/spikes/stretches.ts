@@ -7,6 +7,8 @@
  * normal scores of the values, so that tails make no stretch, or by the chance that its values, of any tails, lie side by side; where
  * the series may be a random walk, as it is and with the sizes of its steps replaced by their normal scores.
  */
+
+import { stepsOrCurve } from '../levels/steps-or-curve.ts'
 import { centred } from '../persistence/centre.ts'
 import { normalScores } from '../persistence/normal-scores.ts'
 import { persistentRegression } from '../persistence/persistent-regression.ts'
@@ -24,8 +26,12 @@ export interface Stretch {
 
 type Place = Pick<Stretch, 'from' | 'to'>
 
-/** The longest stretch: a share of the values, and so many. Shorter than the least are values one by one. */
+/**
+ * The longest stretch: a share of the values, and so many. What is longer, up to the second share, is a level that comes back. Shorter than the
+ * least are values one by one.
+ */
 const SHARE = 1 / 6
+const SHARE_OF_LEVEL = 1 / 3
 const LONGEST = 60
 const LEAST = 3
 const MOST = 5
@@ -45,16 +51,19 @@ const ALONE = 0.3
 /** The most of so many values that is a stretch, and no level. */
 export const longestStretch = (n: number): number => Math.min(LONGEST, Math.floor(SHARE * n))
 
-/** `beside` are columns that explain the series, without a constant and a line; `alpha` is the chance of any stretch where there is none. */
+/** The most of so many values that is a level which comes back. */
+export const longestLevel = (n: number): number => Math.min(LONGEST, Math.floor(SHARE_OF_LEVEL * n))
+
+/** `beside` are columns that explain the series, without a constant and a line; `alpha` is the chance of any stretch where there is none; `longest` is that of a stretch unless it is given. */
 export function findStretches(
   given: readonly number[],
   rows: readonly number[],
   beside: readonly (readonly number[])[],
   alpha: number,
+  longest = longestStretch(given.length),
 ): Stretch[] {
   const values = centred(given)
   const base = [values.map(() => 1), lineColumn(rows), ...beside]
-  const longest = longestStretch(values.length)
   const found: Stretch[] = []
   while (found.length < MOST) {
     const next = strongest(values, base, longest, alpha)
@@ -62,8 +71,22 @@ export function findStretches(
     found.push(next)
     base.push(columnOf(values.length, next))
   }
-  return found.toSorted((left, right) => left.from - right.from)
+  if (found.length === 0) return found
+  const ends = found.flatMap((stretch) => endsOf(stretch, values.length).map((index) => ({ index, stretch })))
+  const { steps } = stepsOrCurve(
+    given,
+    rows,
+    beside,
+    ends.toSorted((one, other) => one.index - other.index),
+  )
+  // What a curve explains as well, as the end of a growth by a share, is no stretch.
+  const told = found.filter((stretch) => ends.every((end) => end.stretch !== stretch || steps.includes(end)))
+  return told.toSorted((left, right) => left.from - right.from)
 }
+
+/** The places at which a stretch of so many values leaves and comes back. */
+export const endsOf = ({ from, to }: Place, n: number): number[] =>
+  [from, to].filter((index) => index > 0 && index < n)
 
 const columnOf = (n: number, { from, to }: Place): number[] =>
   Array.from({ length: n }, (_, row) => (row >= from && row < to ? 1 : 0))

@@ -30,6 +30,8 @@ const LEAST_BY_SIDE = 20
 /** Up to twice so many values are kept one by one. With more, those nearest the centre are joined in classes. */
 const CLASSES = 80
 const NEWTON = 12
+/** The log likelihood of each value that is exactly what was expected: one over the rounding of numbers. */
+const EXACT = -Math.log(1e-12)
 
 export interface Tails {
   /** The chance that the judged values lie so far beyond the next ones; 1 where none is judged. */
@@ -178,7 +180,8 @@ function fitSide(side: Side, df: number): { scale: number; likelihood: number } 
     squares += counts[at]! * distances[at]! ** 2
     number += counts[at]!
   }
-  if (!(squares > 0)) return { scale: Number.MIN_VALUE, likelihood: 0 }
+  // What fits exactly is the likeliest of all, as far as numbers can tell.
+  if (!(squares > 0)) return { scale: Number.MIN_VALUE, likelihood: number === 0 ? 0 : number * EXACT }
   const last = distances.at(-1)!
   const finite = Number.isFinite(df)
   const constant = finite

@@ -1,0 +1,208 @@
+/**
+ * Regressions on columns and steps, of which any part may be chosen once the products of all are made: with errors as persistent as a
+ * random walk, or about a smooth curve.
+ */
+import { factorAt, type Moments, momentsOf, persistences } from './persistent-regression.ts'
+import { dot } from './residuals.ts'
+
+/** Products of columns, steps and, last, the values, by one model of the errors after the other. */
+export interface StepModel {
+  moments: Moments
+  /** Persistences that are tried. */
+  persistences: readonly number[]
+  /** Logarithms of the spreads that the columns are divided by, without persistence. */
+  spreads: number
+}
+
+export interface StepFit {
+  likelihood: number
+  /** Lower Cholesky factor of the products. */
+  factor: Float64Array
+}
+
+/** Variances of the changes of slope over that of the noise, at the n-th step: a curve that bends once in so many values. */
+const BENDS = [1000, 300, 100, 30, 10]
+
+/** Errors from independent ones to a random walk. */
+export function besidePersistence(
+  columns: readonly (readonly number[])[],
+  values: readonly number[],
+  places: readonly number[],
+): StepModel[] {
+  const grid = persistences(values.length, false).map(({ a }) => a)
+  return [{ moments: withSteps(columns, values, places), persistences: grid, spreads: 0 }]
+}
+
+/**
+ * A line whose slope is a random walk, beneath noise: what a smoothing spline draws (Wahba, J. Royal Statistical Society B 40, 1978). Columns and values
+ * are whitened by the recursions of Kalman (1960), for each size of the changes of slope.
+ */
+export function besideSpline(
+  columns: readonly (readonly number[])[],
+  values: readonly number[],
+  places: readonly number[],
+): StepModel[] {
+  const n = values.length
+  const steps = places.map((place) => Float64Array.from({ length: n }, (_, row) => (row < place ? 0 : 1)))
+  const all = [...columns, ...steps, values]
+  // A slope that gathers steps of this variance over so many values moves the curve by as much as the noise.
+  return BENDS.filter((length) => length < n).map((length) => {
+    const { white, spreads } = whitened(all, length ** -3)
+    return { moments: productsOf(white), persistences: [0], spreads }
+  })
+}
+
+/** The likeliest fit of the chosen columns; null where they depend on each other. */
+export function likeliestFit(
+  models: readonly StepModel[],
+  columns: readonly number[],
+  n: number,
+): StepFit | null {
+  let best: StepFit | null = null
+  for (const { moments, persistences: grid, spreads } of models) {
+    const own = picked(moments, columns)
+    for (const a of grid) {
+      const factor = factorAt(own, a)
+      if (!factor) continue
+      const rest = factor[own.size ** 2 - 1]! ** 2
+      const likelihood = -0.5 * (n * Math.log(rest / n) - Math.log(1 - a * a) + spreads)
+      if (!best || likelihood > best.likelihood) best = { likelihood, factor }
+    }
+  }
+  return best
+}
+
+/** Rows that are independent of each other, beneath a slope that walks from 0 with steps of this variance. */
+function whitened(
+  columns: readonly ArrayLike<number>[],
+  step: number,
+): { white: Float64Array[]; spreads: number } {
+  const n = columns[0]!.length
+  const white = columns.map(() => new Float64Array(n))
+  const levels = new Float64Array(columns.length)
+  const slopes = new Float64Array(columns.length)
+  // Variances of the level and the slope that are expected next, and their covariance.
+  let [level, slope, both] = [0, 0, 0]
+  let spreads = 0
+  for (let t = 0; t < n; t++) {
+    const spread = level + 1
+    const scale = 1 / Math.sqrt(spread)
+    const [gain, turn] = [level / spread, both / spread]
+    for (const [at, column] of columns.entries()) {
+      const error = column[t]! - levels[at]!
+      white[at]![t] = error * scale
+      const seen = slopes[at]! + turn * error
+      levels[at] = levels[at]! + gain * error + seen
+      slopes[at] = seen
+    }
+    spreads += Math.log(spread)
+    const kept = { level: level - gain * level, both: both - gain * both, slope: slope - turn * both }
+    level = kept.level + 2 * kept.both + kept.slope
+    both = kept.both + kept.slope
+    slope = kept.slope + step
+  }
+  return { white, spreads }
+}
+
+function productsOf(columns: readonly Float64Array[]): Moments {
+  const size = columns.length
+  const same = new Float64Array(size * size)
+  for (let i = 0; i < size; i++)
+    for (let j = 0; j <= i; j++) same[i * size + j] = dot(columns[i]!, columns[j]!)
+  const none = new Float64Array(size * size)
+  return { size, same, neighbours: none, before: none, first: none }
+}
+
+/** Products of the columns, of a step at each place (0 before it, 1 from it on), and of the values as the last column. */
+function withSteps(
+  columns: readonly (readonly number[])[],
+  values: readonly number[],
+  places: readonly number[],
+): Moments {
+  const n = values.length
+  const known = momentsOf([...columns, values])
+  const given = [...columns, values]
+  const size = given.length + places.length
+  const [base, last] = [columns.length, size - 1]
+  const make = (): Float64Array => new Float64Array(size * size)
+  const moments: Moments = { size, same: make(), neighbours: make(), before: make(), first: make() }
+  const set = (i: number, j: number, [same, neighbours, before, first]: readonly number[]): void => {
+    const at = Math.max(i, j) * size + Math.min(i, j)
+    moments.same[at] = same!
+    moments.neighbours[at] = neighbours!
+    moments.before[at] = before!
+    moments.first[at] = first!
+  }
+  const placeOf = (at: number): number => (at < base ? at : last)
+  for (let i = 0; i < given.length; i++)
+    for (let j = 0; j <= i; j++) {
+      const at = i * known.size + j
+      set(placeOf(i), placeOf(j), [
+        known.same[at]!,
+        known.neighbours[at]!,
+        known.before[at]!,
+        known.first[at]!,
+      ])
+    }
+  for (const [at, column] of given.entries()) {
+    const from = new Float64Array(n + 1)
+    for (let row = n - 1; row >= 0; row--) from[row] = from[row + 1]! + column[row]!
+    const end = column[n - 1]!
+    for (const [nth, place] of places.entries())
+      set(base + nth, placeOf(at), [
+        from[place]!,
+        from[place + 1]! + from[place - 1]! - end,
+        from[place]! - end,
+        0,
+      ])
+  }
+  for (const [i, one] of places.entries())
+    for (const [j, other] of places.slice(0, i + 1).entries()) {
+      const [early, late] = one < other ? [one, other] : [other, one]
+      const beside = n - late - 1 + (n - Math.max(early, late - 1)) - 1
+      set(base + i, base + j, [n - late, beside, n - late - 1, 0])
+    }
+  return moments
+}
+
+function picked({ size, same, neighbours, before, first }: Moments, columns: readonly number[]): Moments {
+  const kept = [...columns, size - 1]
+  const width = kept.length
+  const pick = (from: Float64Array): Float64Array => {
+    const to = new Float64Array(width * width)
+    for (let i = 0; i < width; i++)
+      for (let j = 0; j <= i; j++) to[i * width + j] = from[kept[i]! * size + kept[j]!]!
+    return to
+  }
+  return {
+    size: width,
+    same: pick(same),
+    neighbours: pick(neighbours),
+    before: pick(before),
+    first: pick(first),
+  }
+}
+
+/** How many standard errors each of the last columns before the values lies from zero, up to a common scale. */
+export function sizesOf(factor: Float64Array, columns: number, last: number): number[] {
+  const width = columns + 1
+  const at = (row: number, column: number): number => factor[row * width + column]!
+  const found = new Float64Array(columns)
+  for (let row = columns - 1; row >= 0; row--) {
+    let sum = at(columns, row)
+    for (let other = row + 1; other < columns; other++) sum -= at(other, row) * found[other]!
+    found[row] = sum / at(row, row)
+  }
+  return Array.from({ length: last }, (_, nth) => {
+    const column = columns - last + nth
+    const inverse = new Float64Array(columns)
+    let variance = 0
+    for (let row = column; row < columns; row++) {
+      let sum = row === column ? 1 : 0
+      for (let other = column; other < row; other++) sum -= at(row, other) * inverse[other]!
+      inverse[row] = sum / at(row, row)
+      variance += inverse[row]! ** 2
+    }
+    return Math.abs(found[column]!) / Math.sqrt(variance)
+  })
+}
