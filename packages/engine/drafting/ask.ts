@@ -9,7 +9,7 @@ import { parse, stringify } from 'yaml'
 import { readYaml } from '../reading/yaml-reading.ts'
 import type { Drafted } from './draft.ts'
 
-/** How often the model is asked at most. */
+/** The most times that the model is asked. */
 const TRIES = 3
 /** The most characters of an answer that are read, and of its faults that are sent back. */
 const MOST_ANSWER = 60_000
@@ -18,10 +18,10 @@ const MOST_FAULTS = 20
 const MOST_COLUMNS = 100
 const MOST_VALUES = 5
 const MOST_TEXT = 60
-/** Tokens of an answer. */
+/** The most tokens of an answer. */
 export const ANSWER_TOKENS = 4000
 
-/** The keys of its front matter that are kept. Sources are those of the draft. */
+/** The keys of the model's front matter that are kept. The sources are those of the draft. */
 const KEPT = ['title', 'description', 'time_zone', 'columns'] as const
 
 export interface Asking {
@@ -34,7 +34,7 @@ export interface Asking {
   faultsOf(source: string): Promise<string[]>
 }
 
-/** Returns the errors that the checks found, as the model is told of them. */
+/** Returns the errors of the checks in the sentences that the model gets. */
 export const errorSentences = (faults: readonly Fault[]): string[] =>
   faults
     .filter(({ severity }) => severity === 'error')
@@ -43,14 +43,17 @@ export const errorSentences = (faults: readonly Fault[]): string[] =>
 export interface Asked {
   /** The template of the model; null if the draft by rules stays. */
   source: string | null
-  /** The model that answered; null: none did. */
+  /** The model that answered; null if none did. */
   model: string | null
   tries: number
-  /** The result, in a sentence. */
+  /** The result as a sentence. */
   says: string
 }
 
-/** `found` are the findings of the run that read the table. `drafted` is the draft by rules, over the table alone. */
+/**
+ * Asks the model for a template. `found`: the findings of the run that read the table. `drafted`: the draft by rules,
+ * over the table alone.
+ */
 export async function askModel(
   question: string,
   { found, drafted }: { found: Findings; drafted: Drafted },
@@ -96,7 +99,7 @@ const NO_TEMPLATE = 'The answer holds no template: begin with the line ---, end 
 const writtenBy = (model: string): string =>
   `The language model ${model} wrote this template. It passed the checks and ran; read what its SQL counts before you rely on it.`
 
-/** What a template of a model must not hold, although other templates may. */
+/** Parts that a model's template must not hold, although other templates may. */
 const REFUSED: [RegExp, string][] = [
   [/\{%-?\s*(?:narrate|include|render)\b/, 'Do not use the tags narrate, include and render.'],
   [/^[`~]{3,}metric\b/m, 'Do not use the fence metric: read data by sql.'],
@@ -136,7 +139,7 @@ function promptOf(question: string, { analyses }: Findings, { decisions, templat
   ].join('\n\n')
 }
 
-/** The template of an answer, with the sources of the draft and the model's mark; null where there is none. */
+/** Returns the template of an answer, with the sources of the draft and the model's mark. Null if the answer holds none. */
 export function templateOf(answer: string, draft: string, model: string): string | null {
   const text = answer.slice(0, MOST_ANSWER).replaceAll(/\r\n?/g, '\n')
   const lines = text.split('\n')
@@ -155,7 +158,7 @@ export function templateOf(answer: string, draft: string, model: string): string
   return `---\n${stringify(front, { lineWidth: 0, aliasDuplicateObjects: false })}---\n${bodyOf(lines, start, end)}\n`
 }
 
-/** What follows the front matter, without the fence that models like to put around a whole answer. */
+/** Returns the text after the front matter, without the fence that models like to put around a whole answer. */
 function bodyOf(lines: readonly string[], start: number, end: number): string {
   const [fence] = start > 0 ? (/^[`~]{3,}/.exec(lines[start - 1]!) ?? []) : []
   const close = fence === undefined ? -1 : lines.lastIndexOf(fence)
@@ -165,7 +168,7 @@ function bodyOf(lines: readonly string[], start: number, end: number): string {
     .trimEnd()
 }
 
-/** The draft is written by this program, so its front matter can be read as it stands. */
+/** Returns the sources of the draft. This program wrote the draft, so its front matter can be read as it is. */
 function sourcesOf(draft: string): unknown {
   const front = draft.slice(4, draft.indexOf('\n---\n', 4))
   return (parse(front) as { sources: unknown }).sources

@@ -25,7 +25,7 @@ export interface Drafted extends Draft {
 /** The keys that say how a file is read. */
 const KEYS = ['columns', ...Object.keys(dialectProperties)]
 
-/** "dates: dmy, decimal: ','" as keys of a source; null where the text is none. */
+/** Reads "dates: dmy, decimal: ','" as keys of a source; null for any other text. */
 export function readKeys(text: string): Record<string, unknown> | null {
   try {
     const keys = parse(`{ ${text} }`, { logLevel: 'error' }) as Record<string, unknown>
@@ -62,11 +62,11 @@ export interface Draftable {
   rowSource: object
   /** The source that the first run reads. */
   looked: object
-  /** The most rows that are read; null for all. */
+  /** The most rows that are read; null for all rows. */
   sample: number | null
 }
 
-/** A file as a template names it. `dialect`: further keys of the source, such as `dates: dmy`. */
+/** Returns the table of a file as a template names it. `dialect`: further keys of the source, such as `dates: dmy`. */
 export function fileToDraft(file: string, dialect: Record<string, unknown>): Draftable {
   const source = { file, ...dialect }
   return { called: file, source, rowSource: source, looked: source, sample: null }
@@ -75,7 +75,7 @@ export function fileToDraft(file: string, dialect: Record<string, unknown>): Dra
 /** The most rows of a table that are read. */
 const SAMPLE = 10_000
 
-/** A table of a connection. `kind`: of its database. */
+/** Returns the table of a connection. `kind`: the kind of its database. */
 export function tableToDraft(connection: string, kind: string, table: string): Draftable {
   const { identifier } = dialectOf(kind)
   const query = `select * from ${table.split('.').map(identifier).join('.')}`
@@ -88,7 +88,7 @@ export function tableToDraft(connection: string, kind: string, table: string): D
   }
 }
 
-/** A name such as `shop.sales.orders`: a connection, then a table; null where it is none. */
+/** Splits a name such as `shop.sales.orders` into a connection and a table; null for any other text. */
 export function connectedTable(name: string): { connection: string; table: string } | null {
   const [, connection, table] = /^([A-Za-z][\w-]*)\.([^./\\{}\s]+(?:\.[^./\\{}\s]+)?)$/.exec(name) ?? []
   return connection === undefined || table === undefined ? null : { connection, table }

@@ -1,4 +1,7 @@
-/** Each form of a time that a draft asks about is read by the very line that it offers, and no other column is asked. */
+/**
+ * Tests that the line which a draft offers reads each form of a time that the draft asks about, and that no other
+ * column is asked.
+ */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -15,7 +18,7 @@ import { rolesOf } from './roles.ts'
 const home = await mkdtemp(path.join(tmpdir(), 'assay-forms-'))
 after(() => rm(home, { recursive: true, force: true }))
 
-/** The columns of a CSV, read with the lines of a source. */
+/** Reads the columns of a CSV with the lines of a source. */
 async function read(columns: readonly (readonly string[])[], lines: readonly string[]): Promise<unknown[][]> {
   const rows = columns[0]!.map((_, row) => columns.map((values) => values[row]).join(';'))
   const names = columns.map((_, at) => `c${at}`)
@@ -35,7 +38,7 @@ async function read(columns: readonly (readonly string[])[], lines: readonly str
   }
 }
 
-/** The question of a draft about a column with such values. */
+/** Returns the question of a draft about a column with these values. */
 function questionOf(name: string, values: readonly (string | number)[], typed?: 'file' | 'database') {
   const numbers = typeof values[0] === 'number'
   const top = values.map((value) => ({ value, n: 1 }))

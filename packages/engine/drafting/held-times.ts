@@ -11,14 +11,14 @@ import { dateInWords } from '../sources/text/readings-in-words.ts'
 /** A question that the author must answer about a column. */
 export interface Question {
   column: string
-  /** A whole sentence. */
+  /** A full sentence. */
   says: string
   /** The readings, each with the line of the source that settles it. */
   readings: { as: string; write: string }[]
 }
 
 /**
- * What is known of the column. `typed` means that its database or its file gives its type, so that no line of a source
+ * The known properties of the column. `typed`: its database or its file gives its type, so that no line of a source
  * can change it.
  */
 export interface Held {
@@ -43,7 +43,7 @@ const TIME = new Set(
   ),
 )
 
-/** `samples`: the most frequent texts. */
+/** Finds a form of time in texts. `samples`: the most frequent texts. */
 export function heldInTexts(
   column: Held,
   samples: readonly string[],
@@ -67,7 +67,7 @@ export function heldInTexts(
   }
 }
 
-/** `samples`: the most frequent whole numbers. */
+/** Finds a form of time in numbers. `samples`: the most frequent whole numbers. */
 export function heldInNumbers(
   column: Held,
   samples: readonly number[],
@@ -123,7 +123,7 @@ const dayOf = (text: string): string =>
   dateInWords({ year: Number(text.slice(0, 4)), month: Number(text.slice(4, 6)), day: Number(text.slice(6)) })
 const monthOf = (month: number, year: number): string => `${MONTHS[month - 1]} ${year}`
 
-/** A moment of UTC, with its clock where it is not the beginning of a day. */
+/** Words a moment of UTC, with its clock time if it is not the beginning of a day. */
 function momentOf(at: number): string {
   const text = new Date(at).toISOString()
   const day = dayOf(text.slice(0, 10).replaceAll('-', ''))

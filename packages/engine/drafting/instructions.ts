@@ -1,4 +1,4 @@
-/** What a language model is told of templates before it writes one. The same program gives the same text. */
+/** Writes what a language model must know about templates before it writes one. The same program gives the same text. */
 import { methodList } from '../methods/shared/schema.ts'
 
 let told: string | undefined

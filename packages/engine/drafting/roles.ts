@@ -18,35 +18,38 @@ export interface DraftColumn {
   distinct: number
   min: Cell
   max: Cell
-  /** The most frequent values. */
+  /** The most frequent values with their counts. */
   top: { value: Cell; n: number }[]
-  /** The question if its text has two readings, or a few values that fit none. */
+  /** The question if its text has two readings, or a few values that fit none; else null. */
   question: Question | null
   /** Set if its database or its file gives its type, so that no line of a source can change it. */
   typed?: 'database' | 'file' | undefined
-  /** What stands around its numbers in the file. */
+  /** The signs around its numbers in the file. */
   percent?: boolean
   currency?: string | undefined
-  /** How its values and its name were read, in whole sentences. */
+  /** How its values and its name were read, in full sentences. */
   read?: readonly string[]
 }
 
 export interface Decision {
   column: string
   role: Role
-  /** Why, as the end of "..., because". */
+  /** The reason, as the end of "..., because". */
   reason: string
   sure: boolean
   /** The question to the author; null for none. */
   question: Question | null
 }
 
-/** The most values by which a report is divided. */
+/** The most values of a column by which a report is divided. */
 const MOST_VALUES = 50
-/** Names that a template cannot hold: Markdown or Liquid would take a part for its own, and so the author of the data would write some of it. */
+/**
+ * Names that a template cannot hold. Markdown or Liquid would read a part of them as its own, and the author of the
+ * data would write some of the template.
+ */
 export const UNWRITABLE = /[\p{Cc}\p{Zl}\p{Zp}]|\{[{%]|```|~~~/u
 const MOST_WITH_REPEATS = 1_000
-/** "some_column" and "someColumn" as words. */
+/** Splits "some_column" and "someColumn" into words. */
 const wordsOf = (name: string): string[] =>
   name
     .replaceAll(/(\p{Ll}|\p{N})(\p{Lu})/gu, '$1 $2')
@@ -206,7 +209,10 @@ function ofText(column: DraftColumn, present: number): Decision {
   return decision(column, 'other', 'it is a text with many values', false)
 }
 
-/** Few values whose name is that of a step are events, where rows have a time and belong to somebody. */
+/**
+ * Decides whether a column is an event. Few values whose name is that of a step are events, if rows have a time and
+ * belong to somebody.
+ */
 function asEvent(decided: Decision, column: DraftColumn, all: readonly Decision[]): Decision {
   const has = (role: Role): boolean => all.some((one) => one.role === role)
   const named = wordsOf(column.name).some((word) => EVENT.has(word))

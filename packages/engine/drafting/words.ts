@@ -10,14 +10,14 @@ export interface Measured {
   label: string
   /** The column; null if rows are counted. */
   column: string | null
-  /** An expression of a metric, which SQL reads alike. */
+  /** An expression of a metric, which is also SQL. */
   value: string
   /**
-   * Whether the measure is a level, such as a balance, which has a value at each time: `value` adds up the rows of one
-   * time and takes the mean over the times.
+   * True if the measure is a level, such as a balance, which has a value at each time. `value` then adds up the rows
+   * of one time and takes the mean over the times.
    */
   level: boolean
-  /** How its numbers are printed; null: nothing says so. */
+  /** The format of its numbers; null if nothing tells it. */
   fmt: string | null
 }
 
@@ -38,7 +38,7 @@ const ACRONYMS = new Set(
   ),
 )
 
-/** A name as a heading has it: "us-employment" -> "US employment". */
+/** Returns a name as a heading: "us-employment" becomes "US employment". */
 export const titled = (text: string): string =>
   opening(
     text.replaceAll(/[\p{L}\p{N}]+/gu, (word) =>

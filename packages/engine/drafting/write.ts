@@ -11,7 +11,7 @@ import { overMetrics, overSource, withoutDates } from './template.ts'
 import { comment, LEVEL_TABLES, LEVELS, MEANS, type Measured, quoted } from './words.ts'
 
 export interface DraftTable {
-  /** As people call it: a path, or the name of a table. */
+  /** The name for people: a path, or the name of a table. */
   called: string
   /** The source of a metric: a file with its keys, or a table of a connection. */
   source: object
@@ -19,7 +19,7 @@ export interface DraftTable {
   rowSource: object
   /** The assumptions about the table as a whole. */
   assumed?: string[]
-  /** Whether the template reads the table itself and no metrics. */
+  /** True if the template reads the table itself and no metrics. */
   alone: boolean
   rows: number
   columns: readonly DraftColumn[]
@@ -29,12 +29,12 @@ export interface DraftTable {
 }
 
 export interface Draft {
-  /** By name, each the text of `metrics/NAME.yaml`. */
+  /** The texts of `metrics/NAME.yaml`, by name. */
   metrics: Record<string, string>
   /** The name of the template's file without ending, and its text. */
   name: string
   template: string
-  /** The assumptions, as whole sentences. */
+  /** The assumptions, as full sentences. */
   assumptions: string[]
   /** The questions that the author must answer. Their columns are left out of the draft. */
   questions: Question[]
@@ -44,7 +44,7 @@ const MOST_METRICS = 3
 const MOST_DIMENSIONS = 4
 const MOST_COMMENTS = 8
 
-/** "Orders 2026.csv" -> "orders_2026" */
+/** Turns "Orders 2026.csv" into "orders_2026". */
 function nameOf(text: string): string {
   const base = text.split('/').at(-1)!.split('.')[0]!
   const name = base
@@ -115,11 +115,11 @@ export function writeDraft(table: DraftTable): Draft {
 const columnOf = ({ columns }: DraftTable, name: string): DraftColumn =>
   columns.find((column) => column.name === name)!
 
-/** Of shares a mean says more than a sum. */
+/** Tells whether the mean of a measure is taken. Of shares a mean says more than a sum. */
 const isMean = (table: DraftTable, name: string): boolean =>
   MEANS.test(name) || columnOf(table, name).percent === true
 
-/** By what stands around the numbers in the file. */
+/** Returns the format of a measure by the signs around its numbers in the file. */
 function formatOf(table: DraftTable, name: string): string | null {
   const { percent, currency } = columnOf(table, name)
   if (percent) return 'pct1'
@@ -136,7 +136,7 @@ const ratioOf = (table: DraftTable, { column }: Measured, time: string): object 
   ratio: { numerator: `sum(${quoted(column!)})`, denominator: timesOf(table, column!, time) },
 })
 
-/** The number of times of a level. A time without a value is none of its mean. */
+/** Returns the number of times of a level. A time without a value does not count in its mean. */
 function timesOf(table: DraftTable, name: string, time: string): string {
   const { nulls } = columnOf(table, name)
   const times = nulls > 0 ? `case when ${quoted(name)} is not null then ${quoted(time)} end` : quoted(time)
@@ -224,7 +224,7 @@ function assumedOf({ decisions, columns }: DraftTable, time: string | null): str
   ]
 }
 
-/** The comments of a file: what is asked, and what is assumed of columns. */
+/** Returns the comments of a file: the questions, and the assumptions about columns. */
 function notesOf(assumed: readonly string[], questions: readonly Question[]): string[] {
   const notes = [...questions.map(({ column, says }) => `ASK: ${column}: ${says}`), ...assumed]
   return notes.length > MOST_COMMENTS

@@ -1,4 +1,4 @@
-/** A table as CSV, with its values as they are. */
+/** Writes a table as CSV, with its values as they are. */
 import { csvField, csvOf, csvQuoted } from '@assay/model/csv'
 import type { Cell, Table } from '@assay/model/insight'
 

@@ -72,7 +72,7 @@ const PROVENANCE = [
   },
 ]
 
-/** The first sheet as the engine reads a workbook. */
+/** Reads the first sheet as the engine reads a workbook. */
 async function read(bytes: Uint8Array, sheet: string): Promise<unknown[][]> {
   await writeFile(path.join(home, 'data', 'a.xlsx'), bytes)
   const roots = { data: path.join(home, 'data'), sample: {} }
@@ -97,7 +97,7 @@ test('a workbook holds the values of each table, and no cell of it is a formula'
   const book = workbook({ head: HEAD, tables: { days: TABLE }, provenance: PROVENANCE })
   const [first, second, third] = await read(book, 'days')
   assert.deepEqual(first, ['2024-02-29', '2024-02-29 12:30:00', '7', '0.273', '12.5', '=1+1', 'true'])
-  // The reader takes a column of numbers in text for numbers.
+  // The reader turns a column of numbers in text into numbers.
   assert.deepEqual(second, [null, null, null, 'nan', null, null, null])
   assert.deepEqual(third!.slice(0, 3), ['1899-05-01', '2024-02-29T12:30:00Z', '9007199254740993'])
   assert.deepEqual(third!.slice(5), ['@a "b", <c> _x0041_', 'false'])
@@ -184,7 +184,8 @@ test('no hostile text is more than the text of its cell in a workbook', () => {
     parser.write(strFromU8(bytes)).close()
     if (name.startsWith('xl/worksheets/')) found.push(texts)
   }
-  // As a spreadsheet reads it: without what XML cannot hold, with "_x005F_" as an underscore.
+  // The texts as a spreadsheet reads them: without characters that XML cannot hold, and with "_x005F_" as an
+  // underscore.
   const held = HOSTILE_TEXTS.map((text) =>
     text
       .toWellFormed()

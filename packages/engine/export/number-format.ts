@@ -1,7 +1,7 @@
-/** The `fmt` codes of printing/format.ts as number formats of a spreadsheet (ECMA-376 part 1, 18.8.30). */
+/** Turns the `fmt` codes of printing/format.ts into number formats of a spreadsheet (ECMA-376 part 1, 18.8.30). */
 import { CURRENCIES } from '../printing/currencies.ts'
 
-/** A comma at the end divides by a thousand. */
+/** The endings of units. A comma at the end of a format divides by a thousand. */
 const UNITS: Record<string, string> = { '': '', k: ',"k"', m: ',,"M"', b: ',,,"B"' }
 const CODE = /^(num|pct|pts|mult|[a-z]{3})([0-4])?([kmb])?$/
 
@@ -11,7 +11,7 @@ const places = (count: number): string => (count === 0 ? '' : `.${'0'.repeat(cou
 export function numberFormat(code: string): string | null {
   if (code === 'sci') return '0.00E+00'
   if (code === 'id') return '0'
-  // No number format rounds to significant digits: a cell keeps them all.
+  // No number format rounds to significant digits, so a cell keeps all digits.
   if (code === 'brief') return '#,##0.##'
   const [, kind, digits, unit = ''] = CODE.exec(code) ?? []
   if (kind === undefined) return null

@@ -1,6 +1,6 @@
 /**
- * A table as a sheet of a workbook (ECMA-376 part 1, 18.3). No cell is ever a formula: text is text, whatever it begins with, and
- * numbers that a spreadsheet would round are text too.
+ * Writes a table as a sheet of a workbook (ECMA-376 part 1, 18.3). No cell is ever a formula: text is text, whatever
+ * it begins with, and numbers that a spreadsheet would round are text too.
  */
 import { dayNumber } from '@assay/model/dates'
 import type { Cell, Column, Table } from '@assay/model/insight'
@@ -10,21 +10,21 @@ import { numberFormat } from './number-format.ts'
 
 /** The most characters of a cell. */
 const LETTERS_MOST = 32_767
-/** A spreadsheet keeps 15 digits of a number. */
+/** The most digits of a number that a spreadsheet keeps. */
 const DIGITS_MOST = 15
 const WIDTH_LEAST = 9
 const WIDTH_MOST = 60
 const WIDTH_ROWS = 1000
 
-/** Of styles.xml: the first ones are fixed, formats of numbers follow. */
+/** The indexes of styles.xml. These are fixed; formats of numbers follow. */
 export const STYLE = { plain: 0, head: 1, text: 2, date: 3, time: 4 } as const
 const FIRST_FORMAT = 5
 
-/** The formats of numbers of a workbook, each once. */
+/** The number formats of a workbook, each once. */
 export class Styles {
   readonly formats: string[] = []
 
-  /** The index of the style for a format. */
+  /** Returns the index of the style for a format. */
   of(format: string): number {
     const known = this.formats.indexOf(format)
     if (known >= 0) return FIRST_FORMAT + known
@@ -60,7 +60,7 @@ function serialOf(text: string): number | null {
   return Number.isNaN(day) || day < 61 ? null : day + seconds / 86_400
 }
 
-/** Returns null if the text is no number, or has more digits than a spreadsheet keeps. */
+/** Returns the text of a number. Null if it is not one, or has more digits than a spreadsheet keeps. */
 function exactNumber(text: string): string | null {
   if (!/^-?\d+(\.\d+)?$/.test(text)) return null
   const digits = text.replace(/[-.]/g, '').replace(/^0+/, '')
@@ -94,7 +94,7 @@ const OPEN = `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n<workshee
 const FROZEN =
   '<sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews>'
 
-/** The XML of a sheet in pieces. `formats`: the `fmt` code of a column, by its name. */
+/** Returns the XML of a sheet in pieces. `formats`: the `fmt` code of a column, by its name. */
 export function sheetXml(table: Table, formats: ReadonlyMap<string, string>, styles: Styles): string[] {
   const columns = table.columns.slice(0, COLUMNS_MOST)
   const names = columns.map((_, index) => columnName(index))

@@ -1,4 +1,4 @@
-/** The tables of an insight as files for programs of tables, from the JSON that is stored. */
+/** Writes the tables of an insight as files for spreadsheets, from the stored JSON. */
 import type { Table } from '@assay/model/insight'
 import type { Mark } from '@assay/model/provenance'
 import { tableCsv } from './csv.ts'
@@ -6,17 +6,17 @@ import { type Exported, workbook } from './workbook.ts'
 
 export interface StoredTables {
   head: Exported['head']
-  /** JSON. */
+  /** The tables as JSON. */
   tables: string
   provenance: string | null
-  /** The block whose table is wanted; null for all. */
+  /** The name of the wanted block; null for all tables. */
   table: string | null
 }
 
 /** The file, or the names of the tables if none has the given name, or if CSV needs a choice of one. */
 export type TablesFile = { file: string } | { names: string[] }
 
-/** `file` is base64 of a workbook, or the text of a CSV. */
+/** Returns the file. `file` is base64 of a workbook, or the text of a CSV. */
 export function tablesFile(
   form: 'xlsx' | 'csv',
   { head, tables, provenance, table }: StoredTables,

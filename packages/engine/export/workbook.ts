@@ -1,6 +1,6 @@
 /**
- * The tables of an insight as a workbook (.xlsx, ECMA-376): a sheet for each block, and one that says where they come from. The
- * same bytes for the same insight.
+ * Writes the tables of an insight as a workbook (.xlsx, ECMA-376): a sheet for each block, and one about their
+ * origin. The same insight gives the same bytes.
  */
 import type { InsightHead, Table } from '@assay/model/insight'
 import type { Mark } from '@assay/model/provenance'
@@ -43,7 +43,7 @@ export function workbook({ head, tables, provenance }: Exported): Uint8Array {
   return zipSync(files, { mtime: ZIP_TIME, level: 6 })
 }
 
-/** The formats with which the text prints the columns of a block. */
+/** Returns the formats with which the text prints the columns of a block. */
 function formatsOf(block: string, provenance: readonly Mark[]): Map<string, string> {
   const columns = provenance
     .filter(({ table, from }) => table && from[0]?.block === block)
@@ -51,7 +51,10 @@ function formatsOf(block: string, provenance: readonly Mark[]): Map<string, stri
   return new Map(columns.flatMap(({ name, fmt }) => (fmt === null ? [] : [[name, fmt]])))
 }
 
-/** At most 31 letters, none of those that a sheet's name cannot have, and each once in any case. */
+/**
+ * Returns the names of the sheets: at most 31 characters, none that a sheet's name cannot have, and each once
+ * whatever its case.
+ */
 function sheetNames(wanted: readonly string[]): string[] {
   const taken = new Set<string>()
   return wanted.map((name) => {
@@ -104,7 +107,7 @@ function relations(sheets: number): string {
   return `${XML}<Relationships xmlns="${PACKAGE}/relationships">${all.join('')}${one(sheets + 1, 'styles', 'styles.xml')}</Relationships>`
 }
 
-/** In the order of `STYLE`; a text is marked as one, so that an edit does not make it a formula. */
+/** Returns the styles in the order of `STYLE`. A text is marked as one, so that an edit does not make it a formula. */
 function stylesXml({ formats }: Styles): string {
   const own = ['yyyy\\-mm\\-dd', 'yyyy\\-mm\\-dd\\ hh:mm:ss', ...formats]
   const numFmts = own.map((code, at) => `<numFmt numFmtId="${164 + at}" formatCode="${xmlText(code)}"/>`)

@@ -41,31 +41,31 @@ export interface MetricSource {
 
 export interface Metric extends MetricInfo {
   source: MetricSource
-  /** The value of all rows of a step. */
+  /** The value over all rows of a step. */
   value: Node
-  /** The parts of a ratio; an average is the ratio of its sum and count. */
+  /** The parts of a ratio. An average is the ratio of its sum and count. Null for other values. */
   ratio: { numerator: Node; denominator: Node } | null
   where: Node | null
-  /** Which rows count for a reader. */
+  /** The rule of the rows that count for a reader. */
   rows: RowRule | null
-  /** Its days are kept; null: each run reads it in full. */
+  /** The rules by which its days are kept; null if each run reads all rows. */
   partitions: PartitionRules | null
   /** The line of each key of the file. */
   lines: Record<string, number>
 }
 
 export interface MetricReading {
-  /** Null if there are errors. */
+  /** The metric; null if there are errors. */
   metric: Metric | null
   faults: Fault[]
 }
 
 type Fields = Record<string, unknown>
 
-/** The longest definition that is read. */
+/** The most characters of a definition that is read. */
 const MAX_METRIC = 50_000
 
-/** The first 16 hex digits of the SHA-256 of a definition. */
+/** Returns the first 16 hex digits of the SHA-256 of a definition. */
 function metricVersion(source: string): string {
   return createHash('sha256').update(normaliseNewlines(source)).digest('hex').slice(0, 16)
 }
@@ -73,7 +73,7 @@ function metricVersion(source: string): string {
 const cache = new Map<string, MetricReading>()
 const MOST_KEPT = 500
 
-/** `name`: what the metric must be called. Definitions that were read before are kept. */
+/** Reads a metric. `name`: the name that it must have. Readings are cached. */
 export function readMetric(name: string, source: string): MetricReading {
   const key = `${name}\n${source}`
   const known = cache.get(key)
@@ -304,7 +304,7 @@ function fileFault(file: string, connected: boolean): string | null {
   return vetPath(connected ? file.split('?')[0]! : file)
 }
 
-/** An average of all rows is a sum over a count, so that parts and periods can be put together. */
+/** Returns the parts of an average of all rows: a sum over a count, so that parts and periods can be combined. */
 function averageOf(node: Node): Metric['ratio'] {
   if (node.kind !== 'aggregate' || node.name !== 'avg') return null
   return {
@@ -313,7 +313,7 @@ function averageOf(node: Node): Metric['ratio'] {
   }
 }
 
-/** A quotient of sums is a ratio, also as a multiple: 100 * sum(a) / sum(b). */
+/** Returns the parts of a quotient of sums, also of a multiple: 100 * sum(a) / sum(b). */
 function quotientOf(node: Node): Metric['ratio'] {
   if (node.kind !== 'binary') return null
   const { operator, left, right } = node
@@ -343,7 +343,7 @@ export function testText(test: MetricTest): string {
   }
 }
 
-/** Every column of the source that a definition names, with the key that names it. */
+/** Returns every column of the source that a definition names, with the key that names it. */
 export function namedColumns(metric: Metric): { column: string; key: string }[] {
   const list = (key: string, columns: string[]) => columns.map((column) => ({ column, key }))
   return [

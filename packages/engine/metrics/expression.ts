@@ -11,11 +11,11 @@ export type Aggregate = (typeof AGGREGATES)[number]
 
 export type Node =
   | { kind: 'column'; name: string; at: number }
-  /** The text of a number, as written. */
+  /** The text of a number, as it is written. */
   | { kind: 'number'; text: string }
   | { kind: 'text'; value: string }
   | { kind: 'constant'; value: 'true' | 'false' | 'null' }
-  /** `$name` or `$name.start`: a variable of the template. */
+  /** A variable of the template: `$name` or `$name.start`. */
   | { kind: 'variable'; name: string; at: number }
   | { kind: 'binary'; operator: string; left: Node; right: Node }
   | { kind: 'not'; of: Node }
@@ -23,7 +23,7 @@ export type Node =
   | { kind: 'is_null'; of: Node; not: boolean }
   | { kind: 'in'; of: Node; list: Node[]; not: boolean }
   | { kind: 'case'; branches: { when: Node; result: Node }[]; otherwise: Node | null }
-  /** `of` is null for count(*). */
+  /** An aggregate. `of` is null for count(*). */
   | { kind: 'aggregate'; name: Aggregate; distinct: boolean; of: Node | null; at: number }
 
 const MAX_DEPTH = 60
@@ -235,13 +235,13 @@ export function childrenOf(node: Node): Node[] {
   }
 }
 
-/** The nodes of a tree, in the order of the text. */
+/** Yields the nodes of a tree, in the order of the text. */
 export function* nodesOf(node: Node): Generator<Node> {
   yield node
   for (const child of childrenOf(node)) yield* nodesOf(child)
 }
 
-/** The columns that an expression names, each once. */
+/** Returns the columns that an expression names, each once. */
 export function columnsIn(...trees: Node[]): string[] {
   const found = trees.flatMap((tree) =>
     [...nodesOf(tree)].flatMap((one) => (one.kind === 'column' ? [one.name] : [])),
@@ -249,7 +249,7 @@ export function columnsIn(...trees: Node[]): string[] {
   return [...new Set(found)]
 }
 
-/** A condition or a value of each row. Throws SqlTextFault. */
+/** Parses a condition or a value of each row. Throws SqlTextFault. */
 export function parseRowExpression(text: string): Node {
   const tree = new Parser(text).whole()
   for (const node of nodesOf(tree)) {
@@ -263,7 +263,7 @@ export function parseRowExpression(text: string): Node {
   return tree
 }
 
-/** A value over many rows: each column stands in an aggregate. Throws SqlTextFault. */
+/** Parses a value over many rows, in which each column stands in an aggregate. Throws SqlTextFault. */
 export function parseAggregate(text: string): Node {
   const tree = new Parser(text).whole()
   let aggregates = 0
@@ -292,7 +292,10 @@ export function parseAggregate(text: string): Node {
   return tree
 }
 
-/** Whether values of parts add up to that of the whole: sums and counts, their differences, and multiples of them. */
+/**
+ * Tells whether the values of parts add up to that of the whole: sums and counts, their differences, and multiples of
+ * them.
+ */
 export function isAdditive(node: Node): boolean {
   switch (node.kind) {
     case 'aggregate':

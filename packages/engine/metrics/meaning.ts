@@ -6,7 +6,7 @@ import type { Meanings } from '../verdicts/measure.ts'
 /** The column of a block over several metrics that names them. */
 export const METRIC = 'metric'
 
-/** The metrics that a relation is made of, at once or through SQL. */
+/** Returns the metrics that a relation is made of, directly or through SQL. */
 export function metricsBehind(
   name: string,
   template: Template,
@@ -25,13 +25,13 @@ export function metricsBehind(
   return [...found.values()]
 }
 
-/** What the column `value` of a metric's block is. */
+/** Returns the meaning of the column `value` of a metric's block. */
 export function meaningOf({ label, unit, fmt, good, target, time }: MetricInfo): ColumnMeaning {
   // A target for a month does not apply to a day.
   return { label, unit, fmt, good, target: target?.per === time.grain ? target.value : null }
 }
 
-/** What one metric alone gives to the rows of a block: the meanings of its columns, and its events. */
+/** What a single metric gives to the rows of a block: the meanings of its columns, and its events. */
 export interface MetricOfRows {
   meanings: Meanings
   events: readonly MetricEvent[]
@@ -54,7 +54,7 @@ export function metricOfRows(
 
 /**
  * Returns the template's meanings, with that of `value` if it belongs to a single metric. The template's own meaning
- * takes precedence.
+ * wins.
  */
 export function withMetricMeanings(meanings: Meanings, blocks: readonly SqlBlock[]): Meanings {
   const infos = new Map(blocks.flatMap(({ metrics = [] }) => metrics.map(({ info }) => [info.metric, info])))

@@ -1,6 +1,6 @@
 /**
- * The SQL of a metric. Over files the rows are a source of the template and the engine adds them up. Over a connection the
- * database adds them up, and only the series and the answers of the tests come here.
+ * Writes the SQL of a metric. Over files the rows are a source of the template and the engine adds them up. Over a
+ * connection the database adds them up, and only the series and the results of the tests are read here.
  */
 import type { Grain, MetricInfo, MetricTest } from '@assay/model/metric'
 import type { Dialect } from '../dialects/dialect.ts'
@@ -9,11 +9,11 @@ import type { Metric } from './definition.ts'
 import type { Node } from './expression.ts'
 import { printExpression } from './print.ts'
 
-/** What a template asks of a metric. */
+/** The options with which a template reads a metric. */
 export interface Wanted {
   by: string[]
   grain: Grain
-  /** SQL of the days between which rows count, with `$name.start`; null for all. */
+  /** SQL of the days between which rows count, with `$name.start`; null for all days. */
   period: { start: string; end: string; optional: boolean } | null
   where: Node | null
 }
@@ -22,8 +22,8 @@ export interface Wanted {
 const LOCAL = 'time of the metric'
 
 /**
- * Both branches have the type that they need, whatever the type of the column. A time without a zone is taken in the
- * metric's zone.
+ * Returns the time of a row in the metric's zone. Both branches have the type that they need, whatever the type of
+ * the column. A time without a zone is in the metric's zone.
  */
 function localTime(column: string, zone: string): string {
   const name = DUCKDB.identifier(column)
@@ -61,7 +61,7 @@ function piecesOf(metric: Metric, wanted: Wanted, dialect: Dialect, time: string
   }
 }
 
-/** The series of a metric whose rows are the relation, a source of the template. */
+/** Returns the series of a metric whose rows are the relation, a source of the template. */
 export function fileSql(metric: Metric, relation: string, wanted: Wanted): string {
   const local = DUCKDB.identifier(LOCAL)
   const pieces = piecesOf(metric, wanted, DUCKDB, local)
@@ -71,7 +71,7 @@ export function fileSql(metric: Metric, relation: string, wanted: Wanted): strin
   return `select ${list} from ${from} where ${pieces.conditions.join(' and ')}${pieces.period} group by all order by all`
 }
 
-/** What a query reads from. */
+/** Returns the text from which a query reads. */
 export function tableOf(metric: Metric, dialect: Dialect): string {
   const { table, sql } = metric.source
   if (sql !== null) return `(\n${sql.trim().replace(/;$/, '')}\n) ${dialect.identifier('rows_of_metric')}`
@@ -93,8 +93,8 @@ export function remoteRuleColumns(metric: Metric, dialect: Dialect): string {
 }
 
 /**
- * The series of a metric over a connection, in the dialect of its database. `condition`: SQL of the rule of its rows; null lets
- * each row count.
+ * Returns the series of a metric over a connection, in the dialect of its database. `condition`: SQL of the rule of
+ * its rows; null counts each row.
  */
 export function remoteSql(
   metric: Metric,
@@ -112,7 +112,7 @@ export function remoteSql(
   return `select ${list} from ${tableOf(metric, dialect)} where ${where} group by ${keys.join(', ')} order by ${keys.join(', ')}`
 }
 
-/** The rows of a series that came from a database, with the types of one that is computed here. */
+/** Returns the rows of a series from a database, with the types of a series that is computed here. */
 export function receivedSql(metric: Metric, relation: string, wanted: Wanted): string {
   const type = wanted.grain === 'hour' ? 'timestamp' : 'date'
   const numbers = ['value', ...(metric.ratio ? ['numerator', 'denominator'] : [])]
@@ -125,8 +125,8 @@ export function receivedSql(metric: Metric, relation: string, wanted: Wanted): s
 }
 
 /**
- * One row: `n`, the number of rows; `newest`, the latest time; and for each other test how many rows fail it. Returns
- * null without tests.
+ * Returns the columns of one row: `n`, the number of rows; `newest`, the latest time; and for each other test the
+ * number of failing rows. Empty without tests.
  */
 function testList(metric: MetricInfo, dialect: Dialect): string[] {
   return metric.tests.flatMap((test, index) => {
@@ -140,7 +140,7 @@ function testList(metric: MetricInfo, dialect: Dialect): string[] {
   })
 }
 
-/** SQL that is true of a row that fails the test; null if no row fails it alone. */
+/** Returns SQL that is true for a row that fails the test; null if no single row fails it. */
 export function failing(test: MetricTest, dialect: Dialect): string | null {
   if (test.kind === 'fresh') return null
   const column = dialect.identifier(test.column)

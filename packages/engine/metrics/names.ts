@@ -1,4 +1,4 @@
-/** The names of metrics: in the fences of a template, and among its partials, where their definitions stand. */
+/** Finds the names of metrics in the fences of a template, and among its partials, which hold their definitions. */
 import type { TemplateSource } from '@assay/model/template'
 import { splitTemplate } from '../language/fences.ts'
 
@@ -9,12 +9,12 @@ export function metricPartial(name: string): string {
   return `${FOLDER}${name}${ENDING}`
 }
 
-/** Whether a partial is the definition of a metric. */
+/** Tells whether a partial is the definition of a metric. */
 export function isMetricPartial(name: string): boolean {
   return name.startsWith(FOLDER)
 }
 
-/** The names of the metrics among partials. */
+/** Returns the names of the metrics among partials. */
 export function metricNames(partials: Record<string, string>): string[] {
   return Object.keys(partials)
     .filter((name) => name.startsWith(FOLDER))
@@ -23,13 +23,13 @@ export function metricNames(partials: Record<string, string>): string[] {
 
 const NAMED = /^[ \t{]*["']?metric["']?[ \t]*:[ \t]*["']?(\$?[a-z_][a-z0-9_]*)/m
 
-/** The name that a definition gives itself. */
+/** Returns the name in a definition. */
 export function metricNameIn(definition: string): string | null {
   const name = NAMED.exec(definition)?.[1]
   return name === undefined || name.startsWith('$') ? null : name
 }
 
-/** What the fences of a text name: metrics, or `$NAME` of variables. */
+/** Returns the names in the fences of a text: metrics, or `$NAME` of variables. */
 function namedIn(text: string): string[] {
   if (!/^ {0,3}(?:`{3}|~{3})[`~]*[ \t]*metric[ \t]/m.test(text)) return []
   return splitTemplate(text).fences.flatMap(({ kind, text: options }) =>
@@ -37,13 +37,16 @@ function namedIn(text: string): string[] {
   )
 }
 
-/** The metrics that the fences of a text name; `any` where a variable names them. */
+/** Returns the metrics that the fences of a text name; `any` if a variable names them. */
 export function usedMetrics(text: string): string[] | 'any' {
   const found = namedIn(text)
   return found.some((name) => name.startsWith('$')) ? 'any' : [...new Set(found)]
 }
 
-/** The metrics that a run of the template reads, with these values of its variables: those of them that it can reach. */
+/**
+ * Returns the metrics that a run of the template reads, with these values of its variables, as far as it can reach
+ * them.
+ */
 export function metricsRead(
   { source, partials }: Pick<TemplateSource, 'source' | 'partials'>,
   values: Readonly<Record<string, unknown>>,
@@ -53,7 +56,7 @@ export function metricsRead(
   return [...new Set(named)].filter((name): name is string => reachable.has(name))
 }
 
-/** The variables that name metrics. */
+/** Returns the variables that name metrics. */
 export function metricVariables(text: string): string[] {
   return namedIn(text).flatMap((name) => (name.startsWith('$') ? [name.slice(1)] : []))
 }

@@ -1,8 +1,11 @@
-/** Prints the expressions of metrics as SQL of one engine: quotes, literals and division differ. */
+/** Prints the expressions of metrics as SQL of one engine, because quotes, literals and division differ. */
 import type { Dialect } from '../dialects/dialect.ts'
 import type { Node } from './expression.ts'
 
-/** Every part stands in brackets, so that no engine's precedence matters. Division is exact, and by zero it is null. */
+/**
+ * Prints an expression. Every part stands in brackets, so that no engine's precedence matters. Division is exact, and
+ * null by zero.
+ */
 export function printExpression(node: Node, dialect: Dialect): string {
   const print = (inner: Node): string => printExpression(inner, dialect)
   switch (node.kind) {

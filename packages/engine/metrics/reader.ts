@@ -8,7 +8,10 @@ import { templateVersion } from '../reading/partials.ts'
 import { metricView, readMetric } from './definition.ts'
 import { metricPartial } from './names.ts'
 
-/** `view`: null for a definition with errors. `lines`: the line of each key of the file. `file`: what its source reads, if that is a file of no connection. */
+/**
+ * The result of reading. `view`: null for a definition with errors. `lines`: the line of each key of the file.
+ * `file`: the file that its source reads, if it is not of a connection.
+ */
 export interface MetricHead {
   view: MetricView | null
   lines: Record<string, number>
@@ -22,7 +25,7 @@ export interface MetricText {
   source: string
 }
 
-/** Its time grows with the source: up to 100 ms of the processor. */
+/** Reads a definition. Its time grows with the source: up to 100 ms of the processor. */
 export function metricHead({ metric_id, source }: MetricText): MetricHead {
   const { metric, faults } = readMetric(metric_id, source)
   const { file = null, connection = null } = metric?.source ?? {}
@@ -34,7 +37,10 @@ export function metricHead({ metric_id, source }: MetricText): MetricHead {
   }
 }
 
-/** A template that reads the metric by each of its dimensions, so that every column of its definition is looked for. */
+/**
+ * Returns a template that reads the metric by each of its dimensions, so that every column of its definition is
+ * looked for.
+ */
 export function metricReader({ metric_id, source: text }: MetricText): TemplateSource {
   const source = `\`\`\`metric series\nmetric: ${metric_id}\nby: all\n\`\`\`\n\n{{ series.size }}\n`
   const partials = { [metricPartial(metric_id)]: text }

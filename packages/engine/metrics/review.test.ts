@@ -1,4 +1,7 @@
-/** What methods take from the metrics that they read: how values add up, the year before, targets, dimensions, labels. */
+/**
+ * Tests what methods take from the metrics that they read: the rule of adding, the year before, targets, dimensions,
+ * labels.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { findingsOf, openTestPool, templateOf } from '../run/test-pool.ts'

@@ -34,7 +34,7 @@ import {
 import { metricNames, metricPartial } from './names.ts'
 import { metricUseSchema } from './schema.ts'
 
-/** The options of a fence, read but not applied: which metrics it means may depend on a variable. */
+/** The options of a fence before they are applied. A variable may decide which metrics it means. */
 interface Use {
   /** The name of a metric, or of the variable that lists some. */
   metric: string
@@ -49,11 +49,14 @@ export interface MetricFence {
   block: SqlBlock
   sources: Source[]
   faults: Fault[]
-  /** The name of the variable that lists the metrics; null where the fence names one. */
+  /** The name of the variable that lists the metrics; null if the fence names one metric. */
   variable: string | null
 }
 
-/** `values`: of the variables, at run. Without them a fence over a variable has no rows, but its columns. */
+/**
+ * Reads a fence. `values`: those of the variables, at run. Without them a fence over a variable has no rows, but its
+ * columns.
+ */
 export function readMetricFence(
   fence: Fence,
   partials: Record<string, string>,
@@ -219,7 +222,7 @@ class UseReader {
   }
 }
 
-/** The sources and the block. `by` of several metrics are texts, because their types may differ. */
+/** Returns the block and its sources. `by` of several metrics are texts, because their types may differ. */
 function expand(fence: Fence, use: Use, metrics: Metric[]): { block: SqlBlock; sources: Source[] } {
   const sources: Source[] = []
   const inBlock: MetricInBlock[] = []
@@ -281,7 +284,10 @@ interface Expanded {
   kept: string[]
 }
 
-/** Names with a blank: a template's own sources and blocks cannot have them. */
+/**
+ * Returns the block over the rows of a file. The source's name has a blank, which a template's own sources and blocks
+ * cannot have.
+ */
 function overFile(fence: Fence, metric: Metric, wanted: Wanted): Expanded {
   const { columns, dialect } = metric.source
   const bucket = metric.source.connection === null ? bucketPath(metric.source.file!) : null

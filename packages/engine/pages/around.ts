@@ -1,5 +1,5 @@
 /**
- * Renders as HTML what surrounds the text of an insight: blockers above the headline, tiles below it, and after each
+ * Renders the surroundings of an insight's text as HTML: blockers above the headline, tiles below it, and after each
  * finding its evidence. Page, console and mail show the same.
  */
 import type { Grade } from '@assay/model/insight'
@@ -23,12 +23,12 @@ export function blockersHtml({ blockers }: Reading): string {
   return `<aside class="blockers"><p><b>Read this first</b></p>${shown.join('')}${rest}</aside>\n`
 }
 
-/** The parts as the JSON of an insight has them. */
+/** Returns the parts as the JSON of an insight has them. */
 export function readingView(reading: Reading) {
   return { ...reading, html: { above: blockersHtml(reading), below: tilesHtml(reading) } }
 }
 
-/** Clients of mail show no drawings. */
+/** Renders the tiles. Mail clients show no drawings, so a mail has none. */
 export function tilesHtml({ tiles }: Reading, { drawn = true }: { drawn?: boolean } = {}): string {
   if (tiles.length === 0) return ''
   return `<ul class="tiles">${tiles.map((tile) => tileHtml(tile, drawn)).join('')}</ul>\n`
@@ -59,7 +59,7 @@ function changeHtml({ direction, text, good }: TileChange): string {
   return `<span class="tile-change${kind}">${arrow}${escapeHtml(opening(text))}</span>`
 }
 
-/** `anchor`: where the page shows what it was computed from. */
+/** Renders the evidence. `anchor`: where the page shows what it was computed from; null for nowhere. */
 export function proofHtml(proof: Proof, anchor: string | null): string {
   const { grade, evidence, notes, method, of, n } = proof
   const list = notes.map((note) => `<li>${escapeHtml(note)}</li>`).join('')

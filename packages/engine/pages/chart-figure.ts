@@ -1,4 +1,7 @@
-/** A chart in a page: two drawings of which one is shown by the width of the page, the text of each value, and the numbers below. */
+/**
+ * Shows a chart in a page: two drawings, one of which is shown by the width of the page, the text of each value, and
+ * the numbers below.
+ */
 import type { Chart } from '@assay/model/insight'
 import { guardSvg } from '../charts/drawing/svg-guard.ts'
 import { chartNumbers } from '../charts/forms/numbers.ts'
@@ -7,13 +10,13 @@ import { chartTips } from '../charts/forms/tips.ts'
 import { chartName } from '../charts/labels.ts'
 import { escapeHtml } from './html.ts'
 
-/** SVG for a page and for a phone. */
+/** The SVG for a page and the one for a phone. */
 export interface Drawing {
   wide: string
   narrow: string
 }
 
-/** Reads what the task `draw` in the form `pages` gives. */
+/** Reads the result of the task `draw` in the form `pages`. */
 export function drawingsOf(svgs: readonly string[]): Drawing[] {
   return Array.from({ length: svgs.length / 2 }, (_, index) => ({
     wide: svgs[2 * index]!,
@@ -21,7 +24,7 @@ export function drawingsOf(svgs: readonly string[]): Drawing[] {
   }))
 }
 
-/** The text for readers who see no drawing. */
+/** Returns the text for readers who see no drawing. */
 export function textFigure(chart: Chart): string {
   const text = textChart(chart).split('\n').slice(1, -1).join('\n')
   return `<figure class="chart"><pre tabindex="0">${escapeHtml(text)}</pre></figure>\n`

@@ -1,7 +1,7 @@
 /**
- * Markdown as the text of a chat (Slack's "mrkdwn"): bold, emphasis, code, links and lists. Tables, charts,
- * fences, headings without text and the lineage are left to the page. The text cannot mention a person or a channel: "<", ">"
- * and "&" are escaped, and "@" has no meaning.
+ * Writes Markdown as the text of a chat (Slack's "mrkdwn"): bold, emphasis, code, links and lists. Tables, charts,
+ * fences, headings without text and the lineage are left to the page. The text cannot mention a person or a channel:
+ * "<", ">" and "&" are escaped, and "@" has no meaning.
  */
 import MarkdownIt from 'markdown-it'
 import { LINEAGE_HEADING } from '../printing/lineage-section.ts'
@@ -32,7 +32,7 @@ function inlineText(tokens: readonly Token[]): string {
   return text
 }
 
-/** Sets "5 of 30 rows." in emphasis, right below a table. */
+/** Tells whether a text such as "5 of 30 rows." stands right below a table. */
 function isOfTable(tokens: readonly Token[], index: number): boolean {
   const marks = tokens[index]!.children?.map(({ type }) => type) ?? []
   return (
@@ -44,12 +44,12 @@ function isOfTable(tokens: readonly Token[], index: number): boolean {
 
 const CHART_LINE = /^\u2063chart:[a-z0-9_-]+\u2063$/m
 
-/** A chat message is cut at this length; hostile Markdown of this length is parsed in milliseconds. */
+/** The characters at which a message is cut. Hostile Markdown of this length is parsed in milliseconds. */
 const SOURCE_MOST = 12_000
-/** Most lines that are looked at. Prose below a longer table is left to the page. */
+/** The most lines that are looked at. Prose below a longer table is left to the page. */
 const LINES_MOST = 200_000
 
-/** The part that is parsed: table rows below the first are left out, because a chat does not show them. */
+/** Returns the part that is parsed. Table rows below the first are left out, because a chat does not show them. */
 function beginning(source: string): string {
   let kept = ''
   let rows = 0
@@ -65,7 +65,7 @@ function beginning(source: string): string {
   return shortened(kept, SOURCE_MOST).markdown || kept.slice(0, SOURCE_MOST)
 }
 
-/** The first blocks of prose, within `most` characters, without the first heading, which the message itself carries. */
+/** Returns the first blocks of prose, within `most` characters, without the first heading, which the message itself has. */
 export function chatText(source: string, most: number): string {
   const tokens = markdown.parse(beginning(source), {})
   const blocks: string[] = []

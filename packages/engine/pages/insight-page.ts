@@ -43,7 +43,7 @@ function createMarkdown() {
   }
   rules.table_open = () => `${TABLE_OPEN}<table>\n`
   rules.table_close = () => '</table></div>\n'
-  // Content wider than the page scrolls, also by keyboard.
+  // Content that is wider than the page scrolls, also by keyboard.
   const [fence, indented] = [rules.fence!, rules.code_block!]
   rules.fence = (...given) => withFocus(fence(...given))
   rules.code_block = (...given) => withFocus(indented(...given))
@@ -61,7 +61,7 @@ function withFocus(pre: string): string {
   return pre.replace(/^<pre>/, '<pre tabindex="0">')
 }
 
-/** The policy forbids style attributes, so alignment is a class. */
+/** Returns the opening tag of a cell. The policy forbids style attributes, so alignment is a class. */
 function cellOpen(tag: 'th' | 'td', style: string | number | null, text = ''): string {
   const align = /text-align:(right|center)/.exec(String(style ?? ''))?.[1]
   const classes = [align ?? '', text !== '' && isShortCell(text) ? 'short' : ''].filter(Boolean)
@@ -73,7 +73,10 @@ const PLACE = /(<p>)?\u2063chart:([a-z0-9_-]+)\u2063(<\/p>)?|<[^>]*>/g
 
 let markdown: ReturnType<typeof createMarkdown> | undefined
 
-/** Markdown as HTML; `figure` renders each chart, `around` is set around the text, numbers lead to the rows `behind` it. */
+/**
+ * Returns Markdown as HTML. `figure` renders each chart, `around` is set around the text, and numbers lead to the
+ * rows `behind` it.
+ */
 export function insightBody(
   text: string,
   charts: readonly Chart[],
@@ -92,7 +95,10 @@ export function insightBody(
     })
 }
 
-/** `drawings`: one for each chart of the insight; a chart without one is shown as text. `behind`: its rows are shown, too. */
+/**
+ * Returns the page. `drawings`: one for each chart of the insight; a chart without one is shown as text. `behind`:
+ * its rows are shown too.
+ */
 export function insightPage(insight: PageInsight, drawings: readonly Drawing[], behind?: Behind): string {
   const { markdown: text, charts, reading } = insight
   const rows = behind && behindPage(behind, insight)

@@ -40,7 +40,7 @@ test('what comes from data is text in both parts, and the link stands at the top
   )
 })
 
-/** An insight of a template with one block of SQL, which its prose shows where it says so. */
+/** Makes an insight of a template with one block of SQL, which its prose may show. */
 function messageOf(prose: string, settings = ''): Message {
   const template = parsed(
     `---\n${settings}\n---\n# Delays\n\n${prose}\n\n\`\`\`sql secret\nselect 42\n\`\`\`\n`,

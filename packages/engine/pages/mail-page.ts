@@ -1,7 +1,7 @@
 /**
- * An insight as mail: an HTML part that the clients of mail can show (one style sheet, no script, pictures by `cid:`), and a
- * text part with the same content. The lineage is on the page only. Neither part loads anything from other hosts, so opening the mail
- * reveals nothing.
+ * Writes an insight as mail: an HTML part that mail clients can show (one style sheet, no script, pictures by
+ * `cid:`), and a text part with the same content. The lineage is on the page only. Neither part loads anything from
+ * other hosts, so opening the mail reveals nothing.
  */
 import type { Chart, Fact, Insight, InsightHead } from '@assay/model/insight'
 import { fillCharts } from '../charts/charts.ts'
@@ -13,34 +13,37 @@ import { escapeHtml } from './html.ts'
 
 export { withoutLineage } from '../printing/lineage-section.ts'
 
-/** The part of an insight that messages are made of. */
+/** The part of an insight from which messages are made. */
 export type ToldInsight = InsightHead & Pick<Insight, 'lineage'>
 
 /** The content of a message, by mail or chat. */
 export interface Message {
   /** One line of text. */
   headline: string
-  /** The subject of a mail where it is not the headline. */
+  /** The subject of a mail if it is not the headline. */
   subject?: string
   /** Plain sentences: for a failed job the reason and the remedy. */
   sentences: string[]
   facts: Pick<Fact, 'name' | 'text'>[]
   /** Present for a completed job that was not skipped. */
   insight: ToldInsight | null
-  /** The address of the page. */
+  /** The address of the page; null for none. */
   link: string | null
 }
 
-/** The footer: why the reader gets the mail, and where to unsubscribe (null: nowhere). */
+/** The footer: why the reader gets the mail, and where to unsubscribe (null for nowhere). */
 export interface Foot {
   why: string
   unsubscribe: string | null
 }
 
-/** Gmail cuts a message at 102 kB; the page shows the rest. */
+/** The most characters of a mail. Gmail cuts a message at 102 kB; the page shows the rest. */
 const CHARACTERS_MOST = 60_000
 
-/** In pixels. The drawing has 300 (marks/look.ts): its letters of 13 are 15 on a phone of 375 and 17 on a wide screen. */
+/**
+ * The width of a picture in pixels. The drawing has 300 (marks/look.ts), so its letters of 13 are 15 on a phone of
+ * 375 and 17 on a wide screen.
+ */
 const PICTURE_WIDTH = 400
 
 const STYLE = `
@@ -77,7 +80,7 @@ figcaption, .foot { color: #5b636b; font-size: 13px; }
 .foot { border-top: 1px solid #dfe3e6; margin-top: 28px; padding-top: 12px; }
 `
 
-/** Cuts between blocks, so that no table or fence stays open. Reads no more than it may keep. */
+/** Cuts Markdown between blocks, so that no table or fence stays open. It reads no more than it may keep. */
 export function shortened(markdown: string, most = CHARACTERS_MOST): { markdown: string; cut: boolean } {
   if (markdown.length <= most) return { markdown, cut: false }
   let end = 0
@@ -93,7 +96,10 @@ export function shortened(markdown: string, most = CHARACTERS_MOST): { markdown:
   return { markdown: markdown.slice(0, kept), cut: true }
 }
 
-/** `cids`: the picture of each chart, by the chart's id; a chart without one is shown as text. */
+/**
+ * Returns the figures of a mail. `cids`: the picture of each chart, by the chart's id; a chart without one is shown
+ * as text.
+ */
 export function mailFigures(cids: ReadonlyMap<string, string>) {
   return (chart: Chart): string => {
     const cid = cids.get(chart.id)
@@ -115,12 +121,12 @@ function linkLine({ link, insight }: Message): string {
   return `<p class="open"><a href="${escapeHtml(link)}">${label}</a></p>\n`
 }
 
-/** The part of the insight's text that a mail shows. */
+/** Returns the part of the insight's text that a mail shows. */
 export function mailMarkdown({ insight }: Message): { markdown: string; cut: boolean } {
   return shortened(insight === null ? '' : withoutLineage(insight))
 }
 
-/** `body` is `mailMarkdown` as HTML. */
+/** Returns the HTML part. `body` is `mailMarkdown` as HTML. */
 export function mailPage(
   message: Message,
   { body, cut }: { body: string; cut: boolean },
@@ -146,7 +152,7 @@ ${top}${rest}<p class="foot">${footLine(foot)}</p>
 `
 }
 
-/** The text part of the mail. */
+/** Returns the text part of the mail. */
 export function mailText(message: Message, { why, unsubscribe }: Foot): string {
   const { insight, headline, sentences, link } = message
   const { markdown, cut } = mailMarkdown(message)

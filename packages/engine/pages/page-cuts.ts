@@ -5,23 +5,23 @@ import type { Parser, State, Token } from './parser.ts'
 export interface Longest {
   /** The most rows of a table. */
   rows: number
-  /** The most characters without the rows that tables leave out. */
+  /** The most characters, not counting the rows that tables leave out. */
   characters: number
 }
 
-/** A browser shows this much at once. */
+/** The lengths that a browser shows at once. */
 const LONGEST_PAGE: Longest = { rows: 500, characters: 1_000_000 }
 
 const ALL = 'All of it is in the Markdown and JSON forms of this insight.'
 
-/** Cuts before the text of blocks and cells is parsed, the most expensive step, so that the rest costs nothing. */
+/** Cuts before the text of blocks and cells is parsed, which is the most expensive step, so that the rest costs nothing. */
 export function cutLongPages(markdown: Parser, most = LONGEST_PAGE): void {
   markdown.core.ruler.after('block', 'long_pages', (state) => {
     state.tokens = cutText(cutTables(state.tokens, state.Token, most), state.Token, most)
   })
 }
 
-/** A table cannot hold another table. */
+/** Cuts tables. A table cannot hold another table. */
 function cutTables(tokens: Token[], NewToken: State['Token'], most: Longest): Token[] {
   const kept: Token[] = []
   let [rows, inBody] = [0, false]
@@ -42,7 +42,7 @@ function cutTables(tokens: Token[], NewToken: State['Token'], most: Longest): To
   return kept
 }
 
-/** Cuts between blocks, so that every opened element is closed. */
+/** Cuts text between blocks, so that every opened element is closed. */
 function cutText(tokens: Token[], NewToken: State['Token'], most: Longest): Token[] {
   let characters = 0
   const end = tokens.findIndex(({ content, level, nesting }) => {

@@ -15,7 +15,7 @@ export function createParser(): Parser {
   return markdown
 }
 
-/** A number and its "%" stay on one line. Cells keep their signs: a reader searches for them. */
+/** Keeps a number and its "%" on one line. Cells keep their signs, because a reader searches for them. */
 function wholePercents({ tokens }: State): void {
   let tables = 0
   for (const { type, nesting, children } of tokens) {

@@ -5,7 +5,7 @@ import { LINEAGE_HEADING } from '../printing/lineage-section.ts'
 import { blockersHtml, gradeMark, proofHtml, tilesHtml } from './around.ts'
 import type { Parser, State, Token } from './parser.ts'
 
-/** Given to the parser with a text. `folds`: false for a mail, whose clients fold nothing. */
+/** The surroundings that the parser gets with a text. `folds`: false for a mail, whose clients fold nothing. */
 export interface Around {
   reading: Reading | null
   folds: boolean
@@ -33,7 +33,7 @@ export function placeAround(markdown: Parser): void {
   })
 }
 
-/** Each sentence once, behind the paragraph that prints it. */
+/** Sets each proof once, behind the paragraph that prints its sentence. */
 function withProofs(
   { tokens, src }: State,
   { proofs }: Reading,
@@ -80,7 +80,7 @@ export function proofsIn(token: Token, before: Token | undefined, left: Map<stri
 export function placesIn(tokens: readonly Token[]): { above: number; below: number; lead: Token | null } {
   const above = tokens[0]?.type === 'heading_open' && tokens[0].tag === 'h1' ? 3 : 0
   let at = above
-  // The failed tests of a metric are quoted there.
+  // This quote lists the failed tests of a metric.
   if (tokens[at]?.type === 'blockquote_open') {
     while (tokens[at] && tokens[at]!.type !== 'blockquote_close') at += 1
     at += 1

@@ -1,4 +1,4 @@
-/** Draws the course of a figure as a line, with a grey band for 8 of 10 earlier steps and a dot on the last one. */
+/** Draws the steps before a figure as a line, with a grey band for 8 of 10 earlier steps and a dot on the last one. */
 import type { TileCourse } from '@assay/model/reading'
 
 const [WIDTH, HEIGHT, EDGE] = [132, 34, 4]

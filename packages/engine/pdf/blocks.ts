@@ -1,4 +1,7 @@
-/** The blocks of Markdown as the printed document sets them. Lists and quotes that are nested too deep are set flat. */
+/**
+ * Turns the blocks of Markdown into those of the printed document. Lists and quotes that are nested too deep are set
+ * flat.
+ */
 import type { Token } from '../pages/parser.ts'
 import { breakable, lineOf, type Run, runsOf } from './runs.ts'
 
@@ -20,11 +23,11 @@ export interface Mark {
   to: number
 }
 
-/** Typst bounds how deep layouts nest; four levels are far below it. */
+/** The deepest nesting. Typst bounds how deep layouts nest; four levels are far below that. */
 const DEEPEST = 4
 const CHART = /\u2063chart:([a-z0-9_-]+)\u2063/g
 
-/** `marksOf`: the grades of the sentences in a paragraph. */
+/** Returns the blocks. `marksOf`: returns the grades of the sentences in a paragraph. */
 export function blocksOf(tokens: readonly Token[], marksOf: (inline: Token) => Mark[] = () => []): Block[] {
   return new Reader(tokens, marksOf).all()
 }
@@ -44,7 +47,7 @@ class Reader {
     return this.#until(null)
   }
 
-  /** The blocks up to the closing token, which is passed. */
+  /** Reads the blocks up to the closing token, and skips that token. */
   #until(close: string | null): Block[] {
     const blocks: Block[] = []
     for (let token = this.#tokens[this.#at]; token; token = this.#tokens[this.#at]) {
@@ -88,7 +91,7 @@ class Reader {
     return blocks
   }
 
-  /** The runs of the inline token that follows, with its closing token passed. */
+  /** Reads the runs of the following inline token, and skips its closing token. */
   #inline(): Run[] {
     const inline = this.#tokens[this.#at]
     this.#at += 2

@@ -13,7 +13,7 @@ import { printedDocument } from './document.ts'
 const require = createRequire(import.meta.url)
 const WASM = '@myriaddreamin/typst-ts-web-compiler/wasm'
 const TEMPLATE = '/insight.typ'
-/** The last two have the signs that Inter lacks, and the letters of code. */
+/** The fonts. The last two have the signs that Inter lacks, and the letters of code. */
 const FONTS = [
   '@expo-google-fonts/inter/400Regular/Inter_400Regular.ttf',
   '@expo-google-fonts/inter/400Regular_Italic/Inter_400Regular_Italic.ttf',
@@ -21,7 +21,7 @@ const FONTS = [
   'dejavu-fonts-ttf/ttf/DejaVuSans.ttf',
   'dejavu-fonts-ttf/ttf/DejaVuSansMono.ttf',
 ]
-/** Of `compile`: diagnostics as plain lines. */
+/** An argument of `compile` that asks for diagnostics as plain lines. */
 const AS_LINES = 2
 
 interface Compiled {
@@ -43,7 +43,10 @@ async function load() {
   return typst
 }
 
-/** `drawings`: one for each chart of the insight; a chart without one is set as text. Throws if Typst refuses the document. */
+/**
+ * Returns the PDF. `drawings`: one for each chart of the insight; a chart without one is set as text. Throws if Typst
+ * refuses the document.
+ */
 export async function insightPdf(insight: PageInsight, drawings: readonly Drawing[]): Promise<Uint8Array> {
   const typst = await (loading ??= load())
   const data = JSON.stringify(printedDocument(insight, drawings))

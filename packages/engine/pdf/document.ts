@@ -21,10 +21,10 @@ import { CERTAINTY } from '../verdicts/words.ts'
 import { type Block, blocksOf, type Mark } from './blocks.ts'
 import { breakable, lineOf } from './runs.ts'
 
-/** A chart as a drawing, or as text where it could not be drawn. */
+/** A chart as a drawing, or as text if it could not be drawn. */
 interface Figure {
   svg: string | null
-  /** The width in percent of the text's width, so that all charts have letters of one size. */
+  /** The width in percent of the text's width. All charts have letters of one size. */
   width: number
   text: string
   alt: string
@@ -35,7 +35,7 @@ interface TileData {
   label: string
   text: string
   doubtful: boolean
-  /** A drawing, and what it says. */
+  /** A drawing, and the text for it; null for none. */
   spark: { svg: string; alt: string } | null
   lines: { kind: string; text: string }[]
 }
@@ -55,7 +55,7 @@ export interface PrintedDocument {
   made: string
   day: [year: number, month: number, day: number]
   by: string
-  /** Whether the text has no heading of its own. */
+  /** True if the text has no heading of its own. */
   untitled: boolean
   /** The blocks up to the headline. */
   start: Block[]
@@ -68,19 +68,19 @@ export interface PrintedDocument {
   computed: Block[]
   lineage_heading: string
   charts: Record<string, Figure>
-  /** Whether it has letters that no font here has. */
+  /** True if the document has letters that no font here has. */
   lacks: boolean
 }
 
 /** Letters of scripts that neither Inter nor DejaVu Sans has, and emoji. */
 const LACKING =
   /[^\p{scx=Latin}\p{scx=Greek}\p{scx=Cyrillic}\p{scx=Armenian}\p{scx=Georgian}\p{scx=Hebrew}\p{scx=Arabic}\p{sc=Common}\p{sc=Inherited}]|\p{Emoji_Presentation}/u
-/** About 60 pages. */
+/** The longest document: about 60 pages. */
 const LONGEST = { rows: 300, characters: 200_000 }
 
 let parser: Parser | undefined
 
-/** `drawings`: one for each chart of the insight; a chart without one is set as text. */
+/** Returns the document. `drawings`: one for each chart of the insight; a chart without one is set as text. */
 export function printedDocument(insight: PageInsight, drawings: readonly Drawing[]): PrintedDocument {
   if (!parser) cutLongPages((parser = createParser()), LONGEST)
   const { reading } = insight
@@ -124,7 +124,7 @@ const line = (text: string): string => breakable(lineOf(text))
 
 const gradeOf = (grade: keyof typeof CERTAINTY) => ({ word: opening(CERTAINTY[grade]), kind: grade })
 
-/** The text, and what stands below the last heading "How this was computed". */
+/** Returns the text, and the part below the last heading "How this was computed". */
 function withoutComputed(tokens: Token[]): [text: Token[], computed: Token[]] {
   const start = tokens.findLastIndex(
     ({ type, tag }, index) =>
@@ -133,7 +133,7 @@ function withoutComputed(tokens: Token[]): [text: Token[], computed: Token[]] {
   return start < 0 ? [tokens, []] : [tokens.slice(0, start), tokens.slice(start + 3)]
 }
 
-/** Which sentences of the text have evidence, in the order of the text. */
+/** Returns the sentences of the text that have evidence, in the order of the text. */
 function evidenceIn(tokens: readonly Token[], reading: Reading | null) {
   const list: Proof[] = []
   const marks = new Map<Token, Mark[]>()
@@ -183,7 +183,7 @@ function tileData({ label, text, when, changes, target, note, doubt, course }: T
   }
 }
 
-/** The drawing with the colours that a page gives it by its style sheet. */
+/** Returns the drawing with the colours that a page gives it by its style sheet. */
 function drawnCourse(svg: string): { svg: string; alt: string } {
   const drawn = svg
     .replace('<svg ', '<svg xmlns="http://www.w3.org/2000/svg" ')
@@ -209,7 +209,7 @@ function widthOf(svg: string): number {
   return Math.round(Math.min(100, Math.max(20, (100 * width) / WIDE)))
 }
 
-/** The letters of the document, and no places of values, which only a page uses. */
+/** Returns the drawing with the letters of the document, and without places of values, which only a page uses. */
 function printable(svg: string): string {
   return svg
     .replace(/ data-(?:places|panels)="[\d., -]*"/g, '')

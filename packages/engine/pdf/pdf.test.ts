@@ -210,7 +210,7 @@ test('a document of hostile cells holds no address and nothing unseen, and is se
   JSON.stringify(document, (key, value: unknown) => {
     assert.notEqual(key, 'u', 'a link')
     if (typeof value !== 'string') return value
-    // U+200B is the document's own: a long word may break there.
+    // The document itself adds U+200B, at which a long word may break.
     assert.doesNotMatch(value.replaceAll('\u200b', ''), UNSEEN)
     if (key !== 'text') assert.doesNotMatch(value, /[\r\n\t]/)
     return value

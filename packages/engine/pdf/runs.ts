@@ -1,7 +1,7 @@
-/** The inline parts of Markdown as runs of letters of one kind, each on one level. */
+/** Turns the inline parts of Markdown into runs of letters of one kind, all on one level. */
 import { LINK, type Token } from '../pages/parser.ts'
 
-/** `b` bold, `i` italic, `c` code, `x` struck out, `u` the address that it leads to; `br`: a new line. */
+/** A run. `b`: bold, `i`: italic, `c`: code, `x`: struck out, `u`: the address that it leads to, `br`: a new line. */
 export interface Run {
   s: string
   b?: true
@@ -14,23 +14,23 @@ export interface Run {
 
 type Style = Omit<Run, 's'>
 
-/** Typst refuses longer addresses. */
+/** The most characters of an address. Typst refuses longer ones. */
 const ADDRESS_MOST = 2000
 const PLACEHOLDER = /\u2063chart:[a-z0-9_-]+\u2063/g
-/** Controls that no font has a letter for, and a serializer might refuse. */
+/** Controls for which no font has a letter, and which a serializer might refuse. */
 const CONTROL = /[\p{Cc}\u{e0000}-\u{e007f}]/gu
 
-/** A word that is wider than a cell may break after any twelve letters; U+200B marks the place. */
+/** Lets a word that is wider than a cell break after any twelve letters. U+200B marks the place. */
 export function breakable(text: string): string {
   return text.replace(/\S{25,}/gu, (word) => word.replace(/\S{12}(?=\S)/gu, '$&\u200b'))
 }
 
-/** One line of text: controls become blanks, halves of letters the sign for an unknown one. */
+/** Returns one line of text. Controls become blanks, and halves of surrogate pairs the sign for an unknown character. */
 export function lineOf(text: string): string {
   return text.replace(CONTROL, ' ').toWellFormed()
 }
 
-/** The runs of an inline token; placeholders of charts are left out. */
+/** Returns the runs of an inline token. Placeholders of charts are left out. */
 export function runsOf(children: readonly Token[]): Run[] {
   const runs: Run[] = []
   const open = { b: 0, i: 0, x: 0 }
@@ -66,13 +66,13 @@ export function runsOf(children: readonly Token[]): Run[] {
   return runs
 }
 
-/** Only what leads out of the document: places in it have other names here. */
+/** Returns the address of a link that leads out of the document. Places within it have other names here. */
 function addressOf(token: Token): string {
   const address = lineOf(String(token.attrGet('href') ?? '')).trim()
   return LINK.test(address) && !address.startsWith('#') && address.length <= ADDRESS_MOST ? address : ''
 }
 
-/** Pictures of other hosts are never loaded, and those in the text are told by their name. */
+/** Returns the name of a picture. Pictures of other hosts are never loaded. */
 function pictureText(token: Token): string {
   const address = String(token.attrGet('src') ?? '')
   const alt = token.content === '' ? 'Picture' : token.content

@@ -9,12 +9,12 @@ import { identifier, literal } from '../duckdb/duckdb.ts'
 import type { Parameter } from '../language/remote-query.ts'
 import type { Condition, Values } from './condition.ts'
 
-/** Takes a value and gives the text that stands for it. */
+/** Binds a value and returns the text that stands for it. */
 export type Bind = (value: string | boolean | number, type: Parameter['type']) => string
 
 interface RuleDialect {
   column(name: string): string
-  /** Whether the column is one of some values; null where it is null. */
+  /** Returns SQL that is true if the column is one of some values, and null if the column is null. */
   among(column: string, values: Values, bind: Bind): string
 }
 
@@ -34,7 +34,7 @@ const DUCKDB: RuleDialect = {
     ),
 }
 
-/** How a database compares a column with bound texts: byte by byte, and as numbers of each kind. */
+/** The casts by which a database compares a column with bound texts: byte by byte, and as numbers of each kind. */
 interface Casts {
   column(column: string): string
   text(bound: string): string
@@ -71,7 +71,7 @@ const POSTGRESQL: RuleDialect = {
   }),
 }
 
-/** Collations of MySQL ignore trailing blanks; binary strings do not. */
+/** Turns a text into a binary string. Collations of MySQL ignore trailing blanks; binary strings do not. */
 const binary = (text: string): string => `cast(convert(${text} using utf8mb4) as binary)`
 
 const MYSQL: RuleDialect = {
@@ -85,7 +85,7 @@ const MYSQL: RuleDialect = {
   }),
 }
 
-/** A value of another type than the column's declaration says is unknown: it lets no row through. */
+/** The dialect of SQLite. A value of another type than the column's declaration is unknown, so it lets no row through. */
 const SQLITE: RuleDialect = {
   column: dialectOf('sqlite').identifier,
   among(column, { type, values }, bind) {
@@ -108,7 +108,7 @@ const SQLITE: RuleDialect = {
 
 const CLICKHOUSE: RuleDialect = {
   column: dialectOf('clickhouse').identifier,
-  // IN takes null for a value that is in no list, and = does not.
+  // IN accepts null for a value that is in no list; = does not.
   among(column, { type, values }, bind) {
     const equals = values.map((value) => {
       if (typeof value === 'boolean') return `${column} = ${bind(value, 'boolean')}`
@@ -147,12 +147,12 @@ function printed(condition: Condition, dialect: RuleDialect, bind: Bind): string
   }
 }
 
-/** In the SQL of a kind of connection. */
+/** Prints a condition in the SQL of a kind of connection. */
 export function remoteCondition(condition: Condition, kind: string, bind: Bind): string {
   return printed(condition, DIALECTS[kind] ?? POSTGRESQL, bind)
 }
 
-/** In the SQL of the engine, with the values as literals. */
+/** Prints a condition in the SQL of the engine, with the values as literals. */
 export function engineCondition(condition: Condition): string {
   return printed(condition, DUCKDB, (value, type) =>
     type === 'string' ? literal(String(value)) : String(value),

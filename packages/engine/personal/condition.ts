@@ -11,13 +11,14 @@ import { suggestAmong } from '../values/near.ts'
 import { comparisonsIn } from './rule.ts'
 
 /**
- * `number`: exact, an integer or a decimal. `double`, `single`: binary, of 64 and of 32 bits, in which a value such as 0.1 is
- * another one. `any`: the database does not tell the type before the values, so each value is compared by its own.
+ * The class of a column. `number`: exact, an integer or a decimal. `double`, `single`: binary, of 64 and of 32 bits,
+ * in which a value such as 0.1 is another one. `any`: the database does not tell the type before the values, so each
+ * value is compared by its own.
  */
 export type ColumnClass = 'text' | NumberClass | 'boolean' | 'any' | 'other'
 type NumberClass = 'number' | 'double' | 'single'
 
-/** Values of one type, to be compared in it. Numbers are digits, perhaps with a point. */
+/** Values of one type, which are compared in it. Numbers are digits, with or without a point. */
 export type Values =
   | { type: 'text' | NumberClass; values: readonly string[] }
   | { type: 'boolean'; values: readonly boolean[] }
@@ -63,7 +64,7 @@ function fitted(given: Typed, wanted: ColumnClass): Typed | null {
   }
 }
 
-/** As a reader of a fault calls it. */
+/** The words for each class in faults. */
 const WORDS: Record<ColumnClass, string> = {
   text: 'a text',
   number: 'a number',
@@ -74,7 +75,7 @@ const WORDS: Record<ColumnClass, string> = {
   other: 'neither a text, a number nor true or false',
 }
 
-/** Whether the values that the rule itself writes fit the columns. Throws SqlTextFault. `classOf`: null for no column. */
+/** Checks that the values in the rule itself fit the columns. Throws SqlTextFault. `classOf`: null for a missing column. */
 export function vetRule(
   rule: RowRule,
   columns: readonly string[],
@@ -106,7 +107,7 @@ function asTyped(value: Exclude<RuleValue, { kind: 'reader' }>): Typed {
     : { type: value.kind, value: value.value }
 }
 
-/** The condition of this reader. The rule was vetted. Throws UnfitReader. */
+/** Returns the condition of this reader. The rule was checked before. Throws UnfitReader. */
 export function conditionFor(
   rule: RowRule,
   reader: Reader,
@@ -170,7 +171,7 @@ const CLASSES: Partial<Record<Column['type'], ColumnClass>> = {
   boolean: 'boolean',
 }
 
-/** By the columns of a table of the engine, whose names have no case. */
+/** Returns the classes by the columns of a table of the engine, whose names ignore case. */
 export function classesOf(columns: readonly Column[]): (column: string) => ColumnClass | null {
   const byName = new Map(columns.map(({ name, type }) => [name.toLowerCase(), CLASSES[type] ?? 'other']))
   return (column) => byName.get(column.toLowerCase()) ?? null

@@ -10,13 +10,16 @@ import { attributesAnywhere, attributesInSql } from './sql-attributes.ts'
 
 export interface ReaderNeeds {
   personal: boolean
-  /** Sorted. `id` is not among them: each reader has one. */
+  /** The names of the attributes, sorted. `id` is left out, because each reader has one. */
   attributes: string[]
 }
 
 const known = new WeakMap<Template, ReaderNeeds>()
 
-/** `template`: its metrics by the values of its variables (withMetricsOf), else those by their defaults are meant. */
+/**
+ * Returns the needs. `template`: with its metrics by the values of its variables (withMetricsOf), else those by their
+ * defaults are used.
+ */
 export function readerNeeds(template: Template): ReaderNeeds {
   const found = known.get(template) ?? needsOf(template)
   known.set(template, found)
@@ -38,7 +41,7 @@ function needsOf(template: Template): ReaderNeeds {
   }
 }
 
-/** A block whose metrics a variable names, with those of its default. */
+/** Returns the template in which a block whose metrics a variable names has those of its default. */
 function withDefaultMetrics({ sources, blocks, variables }: Template): Pick<Template, 'sources' | 'blocks'> {
   const defaults = Object.fromEntries(variables.map((one) => [one.name, one.default]))
   const expanded = blocks.flatMap((block) =>
@@ -50,7 +53,7 @@ function withDefaultMetrics({ sources, blocks, variables }: Template): Pick<Temp
   }
 }
 
-/** Why this reader cannot have a run of the template, as a sentence; null if it can. */
+/** Returns a sentence on why this reader cannot have a run of the template; null if she can. */
 export function readerRefusal({ personal, attributes }: ReaderNeeds, reader: Reader | null): string | null {
   if (!personal) return null
   const needed = attributes.length > 0 ? ` with ${attributes.join(', ')}` : ''

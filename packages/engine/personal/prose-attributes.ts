@@ -1,4 +1,4 @@
-/** `reader.NAME` in prose: in the body, the partials, the title and `deliver_if`. */
+/** Finds `reader.NAME` in prose: in the body, the partials, the title and `deliver_if`. */
 
 import { READER_ATTRIBUTE } from '@assay/model/reader'
 import type { Fault, Template } from '@assay/model/template'
@@ -9,7 +9,7 @@ import { isMetricPartial } from '../metrics/names.ts'
 import { READER } from './sql-attributes.ts'
 
 interface Use {
-  /** Null for the whole reader, or for an attribute that is not written out. */
+  /** The attribute; null for the whole reader, or for an attribute that is not written out. */
   attribute: string | null
   position: Position
   partial: string | null

@@ -13,7 +13,7 @@ interface Moment {
 
 const MOMENT = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?)?(?:Z|[+-]\d{2}:?\d{2})?$/
 
-/** "2024-02-29", or with "T12:30:00", a fraction and "Z". Returns null if it is no date. */
+/** Reads "2024-02-29", also with "T12:30:00", a fraction and "Z". Returns null if the text is not a date. */
 export function readMoment(text: string): Moment | null {
   const [, date = '', hour = 0, minute = 0, second = 0] = MOMENT.exec(text) ?? []
   if (!isDay(date)) return null
@@ -39,7 +39,7 @@ export const DATE_CODES: readonly string[] = [
 
 const TOKEN = /AM\/PM|yyyy|yy|mmmm|mmm|mm|mi|m|dddd|ddd|dd|d|hh|h|ss|s|[-/ ,.:]/gy
 
-/** Returns null if the code is not a date pattern. `m` right after `h:` means minutes. */
+/** Reads a pattern. Returns null if the code is not a date pattern. `m` right after `h:` means minutes. */
 export function datePattern(code: string): string[] | null {
   const pattern = NAMED[code] ?? code
   const tokens = pattern.match(TOKEN) ?? []
@@ -67,7 +67,7 @@ const STRFTIME: Record<string, string> = {
   p: 'AM/PM',
 }
 
-/** Liquid's own patterns: "%d %B %Y". Returns null if it is none, or asks for more than a date and a time of day. */
+/** Reads Liquid's own patterns: "%d %B %Y". Returns null for other text, and for more than a date and a time of day. */
 export function strftimePattern(pattern: string): string[] | null {
   const pieces = pattern.match(/%-?[A-Za-z]|[^%]+|%/g) ?? []
   if (!pattern.includes('%')) return null
@@ -81,7 +81,7 @@ export function strftimePattern(pattern: string): string[] | null {
   return tokens.every((token) => token !== undefined) ? tokens : null
 }
 
-/** Tokens that begin with an apostrophe are text. */
+/** Formats a moment. Tokens that begin with an apostrophe are text. */
 export function formatMoment(moment: Moment, tokens: string[]): string {
   const half = tokens.includes('AM/PM')
   const hour = half ? moment.hour % 12 || 12 : moment.hour

@@ -9,7 +9,7 @@ import { codeSpan, escapeMarkdown, fenced, plainLine } from './escape.ts'
 
 const markdown = new MarkdownIt({ html: true, linkify: true })
 
-/** Text built from what Markdown minds most, mixed with anything. */
+/** A text of the characters that mean most in Markdown, mixed with any others. */
 const text = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc

@@ -4,12 +4,18 @@
  * and cannot forge the placeholder of a chart.
  */
 
-/** Removed: controls, what XML may not hold, zero-width marks, marks that reorder a page, and U+2063, which marks placeholders. */
+/**
+ * Characters that are removed: controls, those that XML may not hold, zero-width marks, marks that reorder a page,
+ * and U+2063, which marks placeholders.
+ */
 const REMOVED =
   /[\p{Cc}\p{NChar}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu
 const BLANKS = /[\s\u0085\u2028\u2029]+/gu
 const MARKS = /[\\`*[\]|~]/g
-/** An underscore between letters or digits makes no emphasis, so it is kept in names such as flight_date. */
+/**
+ * An underscore at the edge of a word. One between letters or digits makes no emphasis, so it is kept in names such
+ * as flight_date.
+ */
 const EDGE_UNDERSCORE = /(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu
 
 /**
@@ -19,8 +25,8 @@ const EDGE_UNDERSCORE = /(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu
 const UNSEEN = /\r(?!\n)|(?![\t\n\r\u200c\u200d])[\p{Cc}\p{Cf}\p{NChar}]/gu
 
 /**
- * The text on one line, without blanks at the ends. Line breaks become blanks; control and direction marks are removed, halves of
- * letters become the sign for an unknown one.
+ * Returns the text on one line, without blanks at the ends. Line breaks become blanks; control and direction marks
+ * are removed; halves of surrogate pairs become the sign for an unknown character.
  */
 export function plainLine(text: string): string {
   // This comes first, because two surrogate halves around a removed mark would become a character.
@@ -33,14 +39,14 @@ export function visible(text: string): string {
   return text.toWellFormed().replaceAll(UNSEEN, code)
 }
 
-/** One line of Markdown that shows the text. */
+/** Returns one line of Markdown that shows the text. */
 export function escapeMarkdown(text: string): string {
   const escaped = plainLine(text)
     .replace(MARKS, '\\$&')
     .replace(EDGE_UNDERSCORE, '\\_')
     .replace(/&/g, '&amp;')
     .replace(/</g, '&lt;')
-    // GitHub and others link bare addresses by themselves.
+    // GitHub and others turn bare addresses into links.
     .replace(/:(?=\/\/)/g, '\\:')
     .replace(/\b(www)\./gi, '$1\\.')
     .replace(/@/g, '\\@')
@@ -55,7 +61,7 @@ function escapeLineStart(text: string): string {
   )
 }
 
-/** Visible text in a code fence. It cannot be escaped, so the fence is longer than any run of backticks in it. */
+/** Returns visible text in a code fence. It cannot be escaped, so the fence is longer than any run of backticks in it. */
 export function fenced(text: string, language: string): string {
   const fence = '`'.repeat(Math.max(2, longestRun(text)) + 1)
   // A regular expression would look at each run of line ends once for each of them.
@@ -64,7 +70,7 @@ export function fenced(text: string, language: string): string {
   return `${fence}${language}\n${visible(text.slice(0, end))}\n${fence}`
 }
 
-/** A code span; empty for empty text. */
+/** Returns a code span; "" for empty text. */
 export function codeSpan(text: string): string {
   const line = plainLine(text)
   if (line === '') return ''

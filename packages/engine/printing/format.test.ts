@@ -6,7 +6,7 @@ import { ValueError } from '../values/value.ts'
 import { FORMAT_CODES, formatValue } from './format.ts'
 
 test('the codes of Evidence print as its documentation shows', () => {
-  // Codes and examples: docs.evidence.studio/core-concepts/value-formatting.
+  // The codes and examples of docs.evidence.studio/core-concepts/value-formatting.
   const cases: [number | string, string, string][] = [
     [11.23168, 'num0', '11'],
     [11.23168, 'num1', '11.2'],

@@ -1,6 +1,7 @@
 /**
- * The `fmt` codes, named as in Evidence: num0..num4, num0k/m/b, pct0..pct3, currencies (usd, eur0, gbp1k, ...), mult, sci,
- * id, dates; `brief` and pts0..pts3 are ours. Decimals and big integers are exact, halves round away from zero, the machine's locale is not used.
+ * Prints values by `fmt` codes, which are named as in Evidence: num0..num4, num0k/m/b, pct0..pct3, currencies (usd,
+ * eur0, gbp1k, ...), mult, sci, id, dates. `brief` and pts0..pts3 are ours. Decimals and big integers are exact,
+ * halves round away from zero, the machine's locale is not used.
  */
 import type { Cell } from '@assay/model/insight'
 import { type Decimal, roundTo, shift, toDecimal, toText } from '../values/decimal.ts'
@@ -18,7 +19,7 @@ const UNITS: Record<string, [powers: number, sign: string]> = {
 }
 const CODE = /^(num|pct|pts|mult|sci|brief|[a-z]{3})([0-4])?([kmb])?$/
 
-/** For suggestions and the documentation. */
+/** The codes for suggestions and the documentation. */
 export const FORMAT_CODES: readonly string[] = [
   ...'num num0 num1 num2 num3 num4 num0k num1k num2k num0m num1m num2m num0b num1b num2b'.split(' '),
   ...'pct pct0 pct1 pct2 pct3 pts pts0 pts1 pts2 pts3 id brief mult mult0 mult1 mult2 sci'.split(' '),
@@ -29,17 +30,17 @@ export const FORMAT_CODES: readonly string[] = [
 type Printer = (cell: Cell) => string
 const printers = new Map<string, Printer>()
 
-/** Throws ValueError for an unknown code. */
+/** Checks a code. Throws ValueError for an unknown one. */
 export function checkFormat(code: string): void {
   printerOf(code)
 }
 
-/** Null prints as nothing. Throws ValueError. */
+/** Formats a value. Null prints as nothing. Throws ValueError. */
 export function formatValue(cell: Cell, code: string): string {
   return cell === null ? '' : printerOf(code)(cell)
 }
 
-/** A count with commas between thousands. */
+/** Formats a count with commas between thousands. */
 export function formatCount(count: number): string {
   return formatValue(count, 'num0')
 }
@@ -115,7 +116,7 @@ function isAtLeast(value: Decimal, bound: bigint): boolean {
   return size >= bound * 10n ** BigInt(value.scale)
 }
 
-/** "-1,234.50" */
+/** Formats a number as "-1,234.50". */
 function grouped(value: Decimal, places: number): string {
   const text = toText(roundTo(value, places))
   const [, sign, whole, fraction] = /^(-?)(\d+)(\.\d+)?$/.exec(text)!
@@ -123,13 +124,13 @@ function grouped(value: Decimal, places: number): string {
   return `${zero ? '' : sign}${whole!.replace(/\B(?=(\d{3})+$)/g, ',')}${fraction ?? ''}`
 }
 
-/** As the sentences of analyses: at most three significant digits. */
+/** Formats a number as the sentences of analyses do: at most three significant digits. */
 function briefly(value: Decimal): string {
   const number = Number(toText(value))
   return number < 0 ? `-${brief(-number)}` : brief(number)
 }
 
-/** "1.23e+4": Evidence's 0.00E+0 in lower case. */
+/** Formats a number as "1.23e+4", which is Evidence's 0.00E+0 in lower case. */
 function scientific(value: Decimal): string {
   return Number(toText(value)).toExponential(2)
 }

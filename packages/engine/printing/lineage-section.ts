@@ -1,4 +1,7 @@
-/** "How this was computed", the end of every insight. It holds only what is the same for the same data: no time of the run. */
+/**
+ * Writes "How this was computed", the end of every insight. It holds only what is the same for the same data: no time
+ * of the run.
+ */
 import type { BlockLineage, Insight, Lineage, SourceLineage } from '@assay/model/insight'
 import type { Template } from '@assay/model/template'
 import { codeSpan, escapeMarkdown, fenced } from './escape.ts'
@@ -6,7 +9,7 @@ import { formatCount } from './format.ts'
 import { metricSection } from './metric-section.ts'
 import { layOut } from './tables.ts'
 
-/** Messages end before this heading. */
+/** The heading at which messages end. */
 export const LINEAGE_HEADING = 'How this was computed'
 
 export function lineageSection(template: Template, lineage: Lineage): string {
@@ -26,7 +29,10 @@ export function lineageSection(template: Template, lineage: Lineage): string {
   return parts.join('\n\n')
 }
 
-/** The Markdown of a message. Prose cannot imitate the first line of the section: it holds the hash of the template. */
+/**
+ * Returns the Markdown of a message. Prose cannot imitate the first line of the section, because that holds the hash
+ * of the template.
+ */
 export function withoutLineage({ markdown, lineage }: Pick<Insight, 'markdown' | 'lineage'>): string {
   const start = markdown.indexOf(`## ${LINEAGE_HEADING}\n\n${templateLine(lineage)}\n`)
   return start < 0 ? markdown : markdown.slice(0, start)
@@ -78,7 +84,7 @@ function placeOf({ dialect, list }: SourceLineage): string {
   return `, sheet ${codeSpan(is)}${range === undefined ? '' : `, ${codeSpan(range)}`}`
 }
 
-/** A query over a connection, with its count of rows. */
+/** Prints a query over a connection, with its count of rows. */
 function queryText({ name, rows, remote }: SourceLineage): string[] {
   if (!remote) return []
   const count = rows === null ? '' : `: ${formatCount(rows)} ${rows === 1 ? 'row' : 'rows'}`

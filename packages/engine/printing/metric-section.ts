@@ -1,6 +1,6 @@
 /**
- * Writes what an insight says about its metrics and its writer: notices above the report, and the metrics' part of the
- * lineage.
+ * Writes the parts of an insight about its metrics and its writer: notices above the report, and the metrics' part of
+ * the lineage.
  */
 import type { Lineage } from '@assay/model/insight'
 import { type Mark, movedMarks } from '@assay/model/provenance'
@@ -12,8 +12,8 @@ const writer = (model: string): string =>
   `> **A language model (${escapeMarkdown(model)}) wrote the template of this report.** Its numbers are computed; what they are taken for may be wrong.`
 
 /**
- * The report with the failed tests and its writer under its first heading. A failed test that the report already states
- * is not repeated.
+ * Returns the report with the failed tests and its writer under its first heading. A failed test that the report
+ * already states is not repeated.
  */
 export function withNotices({ text, marks }: Printed, { metrics = [], written_by }: Lineage): Printed {
   const failed = metrics.flatMap(({ tests }) =>

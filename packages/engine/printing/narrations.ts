@@ -1,4 +1,4 @@
-/** Replaces the placeholders by the text of a language model, or by its substitute. */
+/** Replaces the placeholders of narrations by the text of a language model, or by its substitute. */
 import { type Edit, type Mark, movedMarks } from '@assay/model/provenance'
 import type { Printed } from '../language/recorder.ts'
 import { type Narrated, type Narration, narrationMarkdown, narrationPlaceholder } from './narrative.ts'
@@ -17,7 +17,7 @@ export function withNarrations(
   return { markdown: printed.text, provenance: printed.marks }
 }
 
-/** The text with `written` in place of the placeholder, wherever it stands, under a mark of its own. */
+/** Returns the text with `written` in place of each placeholder, under a mark of its own. */
 function replaced(
   { text, marks }: Printed,
   placeholder: string,

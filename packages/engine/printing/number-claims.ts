@@ -1,7 +1,7 @@
 /**
- * Checks that a text has only numbers that were given. A number is accepted if a given number, rounded as the text writes
- * it (decimals, thousands, percent), is the same. Signs are ignored: "fell by 3" stands for -3. Numbers in words from two
- * on are checked too.
+ * Checks that a text has only numbers that were given. A number is accepted if a given number, rounded as the text
+ * writes it (decimals, thousands, percent), is the same. Signs are ignored: "fell by 3" stands for -3. Numbers in
+ * words from two on are checked too.
  */
 
 const WORDS: Record<string, number> = {
@@ -39,7 +39,7 @@ const DIGITS =
 const OTHER_NUMERALS = /[\p{Nl}\p{No}]+|(?![0-9])\p{Nd}+/gu
 const NUMBER_WORDS = new RegExp(`\\b(?:${Object.keys(WORDS).join('|')})\\b`, 'giu')
 
-/** The numbers that were given, without signs, in rising order: one is found by halves, however many there are. */
+/** The given numbers without signs, in rising order, so that one is found by bisection. */
 export class GivenNumbers {
   readonly #sorted: Float64Array
 
@@ -63,7 +63,7 @@ export class GivenNumbers {
   }
 }
 
-/** All numbers in a value and in its texts; a date gives its year, month and day. */
+/** Returns all numbers in a value and in its texts. A date gives its year, month and day. */
 export function numbersIn(value: unknown): GivenNumbers {
   return new GivenNumbers(collect(value, new Set()))
 }
@@ -85,7 +85,7 @@ function collect(value: unknown, found: Set<number>): Set<number> {
   return found
 }
 
-/** The numbers of a text that were not given, as written. */
+/** Returns the numbers of a text that were not given, as they are written. */
 export function unknownNumbers(text: string, given: GivenNumbers): string[] {
   const unknown: string[] = []
   const rest = text.replace(DIGITS, (written, whole: string, part: string | undefined, unit = '') => {
@@ -103,7 +103,7 @@ export function unknownNumbers(text: string, given: GivenNumbers): string[] {
   return unknown
 }
 
-/** Whether a given number, divided by one of the scales, rounds to `number` at these decimals. */
+/** Tells whether a given number, divided by one of the scales, rounds to `number` at these decimals. */
 function isGiven(number: number, decimals: number, scales: readonly number[], given: GivenNumbers): boolean {
   const room = 0.5 * 10 ** -decimals * (1 + 1e-9)
   return scales.some((scale) => {

@@ -1,24 +1,24 @@
-/** The text of a value that has no format. */
+/** Prints values without a format. */
 import { isRows } from '../values/rows.ts'
 import { Exact, isPlainObject, Markdown, Rounded, ValueError } from '../values/value.ts'
 
 const DIGITS = 6
 
-/** A whole number as it is, any other double to six significant digits. No separators. */
+/** Prints a whole number as it is, and any other double to six significant digits. It adds no separators. */
 export function printNumber(value: number): string {
   return fullNumber(Number.isInteger(value) ? value : Number(value.toPrecision(DIGITS)))
 }
 
 const fullNumber = (value: number): string => (Object.is(value, -0) ? '0' : String(value))
 
-/** The same, but a double with all its digits: for names that must not become alike. */
+/** Prints a value with all digits of a double, for names that must stay distinct. */
 export function printWhole(value: unknown): string {
   return typeof value === 'number' ? fullNumber(value) : printText(value)
 }
 
 /**
- * Numbers as printNumber has them, unless a filter rounded them; nothing for null, periods by their label, lists with commas.
- * Throws ValueError for a value that has no text of its own, such as a table.
+ * Prints a value. Numbers are as printNumber gives them, unless a filter rounded them; null is nothing, periods are
+ * their label, lists have commas. Throws ValueError for a value that has no text of its own, such as a table.
  */
 export function printText(value: unknown): string {
   if (value === null || value === undefined) return ''

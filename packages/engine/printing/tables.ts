@@ -1,6 +1,6 @@
 /**
- * `{% table %}`: rows as a GitHub table. Cells are padded so that the raw text is readable in a terminal or an e-mail.
- * Numbers are aligned to the right. A line under the table says how many rows are not shown.
+ * Prints `{% table %}`: rows as a GitHub table. Cells are padded so that the raw text is readable in a terminal or an
+ * e-mail. Numbers are aligned to the right. A line under the table says how many rows are not shown.
  */
 import type { ColumnType } from '@assay/model/insight'
 import { suggest } from '../values/near.ts'
@@ -17,9 +17,9 @@ export interface TableOptions {
   limit?: number
   /** The columns to show, in order, with their headings. */
   columns?: { name: string; heading: string }[]
-  /** By column; under "" a code for all numeric columns. */
+  /** The format codes by column; under "" a code for all numeric columns. */
   fmt?: Record<string, string>
-  /** By column; under "" for all. */
+  /** The alignments by column; under "" one for all columns. */
   align?: Record<string, Align>
 }
 
@@ -37,18 +37,18 @@ interface Shown {
 /** A table as Markdown. */
 export interface PrintedTable {
   table: string
-  /** The columns and the rows that it shows. */
+  /** The shown columns and rows. */
   columns: { name: string; fmt: string | null }[]
   rows: Row[]
-  /** Says how many rows there are if not all are shown, else empty. */
+  /** Says how many rows there are if not all are shown; else "". */
   note: string
-  /** The count of all rows, as the note has it. */
+  /** The count of all rows in the words of the note. */
   total: string
 }
 
 /**
- * Headings and formats are those of the options, else those of the meanings. Throws ValueError for columns and format codes
- * that do not exist.
+ * Returns the table. Headings and formats are those of the options, or else of the meanings. Throws ValueError for
+ * columns and format codes that do not exist.
  */
 export function markdownTable(
   rows: Row[],
@@ -87,7 +87,7 @@ export function markdownTable(
   return { table, columns: shown.map(({ name, fmt }) => ({ name, fmt })), rows: top, note, total: all }
 }
 
-/** What the options say of a column, which may have a name such as `__proto__`. */
+/** Returns what the options say of a column, which may have a name such as `__proto__`. */
 function ownOf<T>(options: Record<string, T> | undefined, name: string): T | undefined {
   return options && Object.hasOwn(options, name) ? options[name] : undefined
 }
@@ -107,8 +107,8 @@ function cellText(value: unknown, fmt: string | null): string {
 }
 
 /**
- * Values of columns, as the `where` of a cause: "country DE, channel paid"; the whole is "all". Returns null for what
- * is nested deeper.
+ * Returns values of columns, such as the `where` of a cause: "country DE, channel paid"; the whole is "all". Null for
+ * deeper values.
  */
 function selection(value: unknown): string | null {
   if (!isPlainObject(value)) return null
@@ -122,7 +122,7 @@ function selection(value: unknown): string | null {
 const shortNumber = (_key: string, value: unknown): unknown =>
   typeof value === 'number' ? Number(printNumber(value)) : value
 
-/** Cells must be escaped already. */
+/** Lays out the table. Cells must be escaped already. */
 export function layOut(headings: string[], rows: string[][], aligns: Align[]): string {
   const widths = headings.map((heading, index) => {
     const cells = [heading, ...rows.map((row) => row[index]!)]
@@ -146,7 +146,10 @@ function pad(cell: string, width: number, align: Align): string {
   return ' '.repeat(before) + cell + ' '.repeat(missing - before)
 }
 
-/** The columns that a text takes in a terminal: two for East Asian wide letters and emoji, none for combining marks. */
+/**
+ * Returns the columns that a text takes in a terminal: two for East Asian wide letters and emoji, none for combining
+ * marks.
+ */
 export function textWidth(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length
   let width = 0

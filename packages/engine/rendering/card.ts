@@ -6,7 +6,7 @@ import type { FailedTest } from '@assay/model/metric'
 import type { Template } from '@assay/model/template'
 import { readable } from '../verdicts/measure.ts'
 
-/** A card is read in lists: it names the first tests that failed. */
+/** The most failed tests that a card names. */
 const FAILED_TESTS_MOST = 5
 
 export interface Carded {
@@ -14,10 +14,10 @@ export interface Carded {
   markdown: string
   facts: readonly Fact[]
   analyses: Readonly<Record<string, Outcome>>
-  /** The ids of the metrics that were read. */
+  /** The ids of the metrics that the run read. */
   metrics: readonly string[]
   failed_tests: readonly FailedTest[]
-  /** Resolved: periods as resolvePeriod gives them. */
+  /** The variables, with periods as resolvePeriod gives them. */
   vars: Readonly<Record<string, unknown>>
 }
 
@@ -45,7 +45,7 @@ export function cardOf(
   }
 }
 
-/** The first number that the template names by `{% fact %}`. */
+/** Returns the first number that the template names by `{% fact %}`; null if there is none. */
 function figureOf({ columns }: Template, facts: readonly Fact[]): Figure | null {
   const [fact] = facts
   if (!fact || typeof fact.value !== 'number' || !Number.isFinite(fact.value)) return null
@@ -65,7 +65,7 @@ function leadOf(markdown: string): string | null {
   return null
 }
 
-/** One paragraph of Markdown that the renderer wrote, without its marks. */
+/** Returns one paragraph of rendered Markdown without its marks. */
 function plain(markdown: string): string {
   return markdown
     .replaceAll(/!?\[([^\]]*)\]\([^)]*\)/gu, '$1')

@@ -1,4 +1,4 @@
-/** `{% chart %}`: reads its arguments and records the chart; a placeholder stands in the Markdown. */
+/** Evaluates `{% chart %}`: reads its arguments and records the chart. A placeholder stands in the Markdown. */
 
 import {
   CHART_TYPES,
@@ -50,7 +50,10 @@ export function chartTag(charts: Chart[], ran: Ran): Tag {
 const metricsIn = ({ blocks }: Template): MetricInfo[] =>
   blocks.flatMap((block) => (block.kind === 'sql' ? (block.metrics ?? []).map(({ info }) => info) : []))
 
-/** The rows of a block over several metrics, whose column `metric` parts the chart, with the label of each in place of its name. */
+/**
+ * Returns the rows of a block over several metrics with the label of each metric in place of its name in the column
+ * `metric`, by which the chart has panels or series.
+ */
 function byLabel(rows: Row[], { by, series }: ChartOptions, { template }: Ran): Row[] {
   const names = [by, series].filter((name) => name === METRIC)
   if (names.length === 0) return rows
@@ -60,7 +63,7 @@ function byLabel(rows: Row[], { by, series }: ChartOptions, { template }: Ran): 
   return rows.map((row) => ({ ...row, [METRIC]: labels.get(row[METRIC]) ?? row[METRIC] }))
 }
 
-/** What the values of each metric are, by its label in lower case. */
+/** Returns the meaning of each metric's values, by its label in lower case. */
 const measuresIn = (template: Template): Meanings =>
   new Map(metricsIn(template).map((info) => [opening(info.label).toLowerCase(), meaningOf(info)]))
 
@@ -132,7 +135,7 @@ function numberOf(values: Values, name: string): number | null {
   throw new ValueError(`${name} must be a number.`, `Write ${name}: X.before, or a number.`)
 }
 
-/** The rows that are given, else those that the forecast was made from. */
+/** Returns the given rows, or else those from which the forecast was made. */
 function historyOf(
   values: Values,
   rows: Row[],

@@ -1,4 +1,7 @@
-/** Run by determinism.test.ts in processes of their own: everything that a template can print, to standard output. */
+/**
+ * Prints everything that a template can print to standard output. determinism.test.ts runs it in processes of their
+ * own.
+ */
 import type { Chart } from '@assay/model/insight'
 import type { Reading } from '@assay/model/reading'
 import { fillCharts } from '../charts/charts.ts'

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** What one process, under its own zone and language, makes of the same findings. */
+/** Returns the output of one process, with its own zone and language, over the same findings. */
 async function output(environment: Record<string, string>, task: 'render' | 'draw'): Promise<string> {
   const file = path.join(import.meta.dirname, 'determinism-fixture.ts')
   const { stdout } = await run(process.execPath, [file, task], { env: { ...process.env, ...environment } })

@@ -51,7 +51,7 @@ const SETTINGS = 'title: "Of {{ vars.word }}"\nvariables: { word: { type: string
 
 const says = HOSTILE_TEXTS.join(' ')
 
-/** The tables with the texts as cells and as names of columns. */
+/** Tables with the hostile texts as cells and as names of columns. */
 export const HOSTILE_TABLES: Record<string, Table> = {
   cells: table(
     { name: 'text', n: 'number' },
@@ -62,7 +62,7 @@ export const HOSTILE_TABLES: Record<string, Table> = {
   ]),
 }
 
-/** What a reader of an insight gets, with `word` as its variable. */
+/** Returns what a reader of an insight gets, with `word` as its variable. */
 export function hostileInsight(word: string = says) {
   const review = outcome({
     headline: says,

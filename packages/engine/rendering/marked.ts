@@ -13,7 +13,7 @@ import { APART } from './tag-values.ts'
 const MOST_RUNS = 1000
 const DIGIT = /\d/
 
-/** A table is one mark: its rows as runs of one block, or else only the blocks that they come from. */
+/** Prints a table as one mark: its rows as runs of one block, or else only the blocks that they come from. */
 export function printedTable(all: Row[], from: From | null, printed: PrintedTable): Printed {
   const { table, rows, columns, note, total } = printed
   const end = APART.length + table.length
@@ -37,7 +37,7 @@ export function printedTable(all: Row[], from: From | null, printed: PrintedTabl
   return { text: `${APART}${table}${APART}${note}${APART}`, marks }
 }
 
-/** Returns null if the rows come from several lists or from too many pieces. */
+/** Returns the runs of rows. Null if the rows come from several lists or from too many pieces. */
 function runsOf(rows: Row[], block?: string, field?: string): MarkedTable['rows'] | null {
   const runs: MarkedTable['rows'] = []
   for (const one of rows) {
@@ -82,7 +82,7 @@ export function onlyOnce(doubts: Doubted[]): Doubted[] {
   return doubts.filter(({ says }) => !said.has(says) && said.add(says))
 }
 
-/** A list with one line for each. */
+/** Prints a list with one line for each doubt. */
 export function doubtLines(doubts: Doubted[]): Printed {
   let text = APART
   const marks: Mark[] = []

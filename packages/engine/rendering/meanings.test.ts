@@ -1,4 +1,4 @@
-/** What the front matter says of a column heads its table, titles its axis and formats its cells. */
+/** Checks that the front matter's words for a column head its table, title its axis and format its cells. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fillCharts } from '../charts/charts.ts'

@@ -248,7 +248,7 @@ test('each value that is printed has an origin that gives its text again, and no
       again += replayed
       all += replayed + left.length
       const rest = unmarked(made)
-      // The text between the marks of a value is empty; of the template's numbers each is there.
+      // The text between the marks of a value is empty. Each number of the template is there.
       assert.doesNotMatch(rest.replaceAll('«»', ''), /«[^»]*\d/)
       for (const { start: from, end } of made.provenance)
         assert.ok(!made.markdown.slice(from, end).includes(LITERAL))

@@ -1,4 +1,4 @@
-/** For the tests of this folder: templates, tables and outcomes in a line. */
+/** For the tests of this folder: makes templates, tables and outcomes in one line each. */
 import assert from 'node:assert/strict'
 import type { Cell, Column, ColumnType, Lineage, Outcome, Table } from '@assay/model/insight'
 import type { Template } from '@assay/model/template'
@@ -47,7 +47,7 @@ export interface Inputs {
   vars?: Record<string, unknown>
   blocks?: Record<string, Table | Outcome>
   partials?: Record<string, string>
-  /** Lines of front matter. */
+  /** Lines of the front matter. */
   settings?: string
 }
 
@@ -62,7 +62,7 @@ export function render(body: string, given: Inputs = {}): RenderResult {
   })
 }
 
-/** The Markdown of a body, without its last line break. */
+/** Returns the Markdown of a body, without its last line break. */
 export function markdown(body: string, given: Inputs = {}): string {
   return render(body, given).markdown.replace(/\n$/, '')
 }

@@ -12,7 +12,7 @@ const daily = table({ day: 'timestamp', n: 'integer', delay: 'number' }, [
 const odd = outcome({ points: [{ time: '2001-04-03T00:00:00', value: -3.5, score: 4 }], none: [] })
 const blocks = { daily, odd }
 
-/** The fault that rendering throws; its lines count from the first of the body. */
+/** Returns the fault that rendering throws. Its lines count from the first of the body. */
 function faultOf(body: string, given: Inputs = { blocks }) {
   try {
     render(body, given)

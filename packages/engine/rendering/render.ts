@@ -30,24 +30,24 @@ import { type Collected, templateTags } from './tags.ts'
 export { TemplateFault } from '../language/fault.ts'
 
 export interface RenderContext {
-  /** By name; periods as resolvePeriod gives them. */
+  /** The variables by name, with periods as resolvePeriod gives them. */
   vars: Record<string, unknown>
-  /** Of a personal template. */
+  /** The reader of a personal template; null or absent for none. */
   reader?: Person | null
   run: { started_at: string; time_zone: string }
   blocks: Map<string, Table | Outcome>
   lineage: Lineage
-  /** The one metric that the rows of a block come from. */
+  /** Returns the one metric that the rows of a block come from; null if there is none. */
   metricOf?: (block: string) => MetricOfRows | null
-  /** The analyses of the last insight that was delivered, by block; null: there is none. */
+  /** The analyses of the last delivered insight, by block; null if there is none. */
   delivered?: Record<string, Outcome> | null
 }
 
 export interface RenderResult {
-  /** Plain text on one line. */
+  /** The title: plain text on one line. */
   title: string
   markdown: string
-  /** Where the numbers of the Markdown come from. */
+  /** The origins of the numbers of the Markdown. */
   provenance: Mark[]
   charts: Chart[]
   facts: Fact[]
@@ -102,7 +102,7 @@ export function renderText(
   return renderPlain(text, { vars: asGiven(vars) }, position, budget)
 }
 
-/** As `renderText`, over all of `globals`, as they are. */
+/** Renders text as `renderText` does, over all of `globals`, as they are. */
 export function renderPlain(text: string, globals: Row, position: Position, budget = new Budget()): string {
   if (!/\{[{%]/.test(text)) return text
   try {
@@ -112,12 +112,12 @@ export function renderPlain(text: string, globals: Row, position: Position, budg
   }
 }
 
-/** Values are escaped unless a filter made Markdown of them. */
+/** Prints a value. It is escaped unless a filter made Markdown of it. */
 function printMarkdown(value: unknown): string {
   return value instanceof Markdown ? value.toString() : escapeMarkdown(printText(value))
 }
 
-/** The outcome as the method of the analysis describes it, with what is new in it. */
+/** Returns the outcome as the method of the analysis describes it, with its new rows. */
 function analysisOf({ blocks }: Template, name: string, outcome: Outcome, context: RenderContext): Row {
   const block = blocks.find((one) => one.name === name)
   const method = block?.kind === 'analysis' ? catalogOfMethods()[block.method] : undefined
@@ -138,7 +138,7 @@ function globalsOf(template: Template, context: RenderContext): Row {
   return { vars: asGiven(vars), run, ...person, ...Object.fromEntries(blocks) }
 }
 
-/** Numbers of variables print as they were given. */
+/** Returns the variables with numbers that print as they were given. */
 function asGiven(vars: Record<string, unknown>): Row {
   const given = (value: unknown): unknown =>
     typeof value === 'number' && !Number.isInteger(value) ? new Rounded(value) : value
@@ -167,8 +167,9 @@ function delivers({ deliver_if }: Template, interpreter: Interpreter): boolean {
 }
 
 /**
- * A loop over many rows ends at limits.output and not at the end of the memory. Captured text counts as well, and empty
- * lines that are removed at the end, so three times the limit may be printed.
+ * Returns the bound on printed text, so that a loop over many rows ends at limits.output and not at the end of the
+ * memory. Captured text counts as well, and so do empty lines that are removed at the end, so three times the limit
+ * may be printed.
  */
 function outputBound({ limits }: Template): (length: number) => void {
   let printed = 0
@@ -181,7 +182,7 @@ function outputBound({ limits }: Template): (length: number) => void {
   }
 }
 
-/** The prose, then how it was computed. */
+/** Returns the prose with the section "How this was computed". */
 function withSection({ text, marks }: Printed, section: string): { markdown: string; provenance: Mark[] } {
   const markdown = `${[text, section].filter((part) => part !== '').join('\n\n')}\n`
   if (section === '') return { markdown, provenance: marks }
@@ -189,7 +190,7 @@ function withSection({ text, marks }: Printed, section: string): { markdown: str
   return { markdown, provenance: [...marks, { start: end - section.length, end, from: [], by: 'lineage' }] }
 }
 
-/** Several empty lines become one, except inside fences. */
+/** Replaces several empty lines by one, except inside fences. */
 function tidy({ text: markdown, marks }: Printed): Printed {
   const lines: string[] = []
   const edits: Edit[] = []
@@ -208,7 +209,7 @@ function tidy({ text: markdown, marks }: Printed): Printed {
       edits.push({ start, end: next, length: 0 })
       continue
     }
-    // One blank at the end has no meaning in Markdown, two are a line break.
+    // One blank at the end has no meaning in Markdown; two are a line break.
     const kept = empty ? '' : line.replace(/(?<=\S) $/, '')
     if (kept.length < line.length) edits.push({ start: start + kept.length, end: next - 1, length: 0 })
     lines.push(kept)
@@ -217,7 +218,7 @@ function tidy({ text: markdown, marks }: Printed): Printed {
   return { text, marks: within(movedMarks(marks, edits), text.length) }
 }
 
-/** The marks of a text that was cut at the end. */
+/** Returns the marks of a text that was cut at the end. */
 function within(marks: Mark[], length: number): Mark[] {
   return marks
     .filter(({ start }) => start < length)

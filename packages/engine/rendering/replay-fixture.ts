@@ -30,7 +30,7 @@ const pathOf = (value: unknown, names: string | undefined): unknown =>
     .filter((name) => name !== '')
     .reduce<unknown>((at, name) => property(at, /^\d+$/.test(name) ? Number(name) : name), value)
 
-/** The value at an origin; the whole list for a range of rows. */
+/** Returns the value at an origin, or the whole list for a range of rows. */
 export function valueAt(origin: Origin, { tables, analyses, vars, run }: Marked): unknown {
   const { block, field, row, column, variable } = origin
   if (variable !== undefined) return pathOf(vars, variable)
@@ -44,14 +44,17 @@ export function valueAt(origin: Origin, { tables, analyses, vars, run }: Marked)
   return column !== undefined && Object.hasOwn(found!, column) ? found![column] : pathOf(found, column)
 }
 
-/** Returns null if the text is no filter of ours, because a literal stands first. */
+/** Returns the filter of a step. Null if the text is not one of our filters, because a literal stands first. */
 function stepOf(text: string): { name: string; args: unknown[] } | null {
   const [, name, args = ''] = /^([a-z_]+)(?:: (.*))?$/s.exec(text) ?? []
   if (name === undefined || !filterNamed(name)) return null
   return { name, args: JSON.parse(`[${args}]`) as unknown[] }
 }
 
-/** Returns null if the origins do not determine the text, because a loop combined several or a text was cut. */
+/**
+ * Returns the text of a mark. Null if the origins do not determine it, because a loop combined several or a text was
+ * cut.
+ */
 function replayed(mark: Mark, insight: Marked): string | null {
   const { from, more = 0, through = [] } = mark
   if (
@@ -109,7 +112,7 @@ const cellsOf = (table: string): string[][] =>
     .slice(2)
     .map((line) => line.split(/(?<!\\)\|/).map((cell) => cell.trim()))
 
-/** Text without a mark, with a blank for each mark; charts, code and pictures are left out. */
+/** Returns the text without marks, with a blank for each mark. Charts, code and pictures are left out. */
 export function unmarked({ markdown, provenance }: Pick<Marked, 'markdown' | 'provenance'>): string {
   let text = ''
   let at = 0

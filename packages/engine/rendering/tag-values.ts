@@ -1,4 +1,4 @@
-/** The arguments of the tags of reports. */
+/** Reads the arguments of the tags of reports. */
 import type { Expression } from '../language/expressions.ts'
 import type { Statement } from '../language/statements.ts'
 import { isRows } from '../values/rows.ts'
@@ -31,5 +31,5 @@ export function texts(values: Values, name: string): string[] {
 
 /** The text before and after a block that stands apart. */
 export const APART = '\n\n'
-/** Tables and charts are set between empty lines. */
+/** Sets a table or a chart between empty lines. */
 export const standalone = (markdown: string): string => `${APART}${markdown}${APART}`

@@ -1,4 +1,7 @@
-/** The tags of reports: `table`, `chart`, `fact`, `doubts`, `narrate` and `sql`. Each checks its arguments and gives Markdown. */
+/**
+ * Evaluates the tags of reports: `table`, `chart`, `fact`, `doubts`, `narrate` and `sql`. Each checks its arguments
+ * and gives Markdown.
+ */
 
 import { type Chart, type Fact, type Outcome } from '@assay/model/insight'
 import type { Template } from '@assay/model/template'
@@ -25,7 +28,7 @@ export interface Collected {
   narrations: Narration[]
 }
 
-/** An option that is a text for all columns (under "") or a map by column. */
+/** Reads an option that is a text for all columns (under "") or a map by column. */
 function byColumn(values: Values, name: string): Record<string, string> {
   const value = values.get(name) ?? null
   if (value === null) return {}
@@ -91,7 +94,7 @@ function factTag(facts: Fact[]): Tag {
   }
 }
 
-/** `{% doubts %}`: prints the blockers and caveats of the analyses, each once, blockers first and in bold. */
+/** Evaluates `{% doubts %}`: prints the blockers and caveats of the analyses, each once, blockers first and in bold. */
 function doubtsTag(blocks: Ran['blocks']): Tag {
   return ({ expressions }, valueOf) => {
     const all = [...blocks].filter(([, block]) => 'summary' in block)
@@ -127,7 +130,7 @@ function sqlTag(template: Template): Tag {
   }
 }
 
-/** The names of the blocks in an expression: `a`, `a.points`, `[a, b]`. */
+/** Returns the names of the blocks in an expression: `a`, `a.points`, `[a, b]`. */
 function blocksOf({ operands }: Expression): string[] {
   return operands.flatMap((operand) => {
     if (operand.kind === 'path') return [operand.root]

@@ -17,11 +17,11 @@ export interface Fixture {
   rows: Row[] | null
   csv: string | null
   file: string | null
-  /** Types by column. */
+  /** The types by column. */
   columns: Record<string, string>
 }
 
-/** A value, or a number and how far from it the found one may lie. */
+/** An expected value, or a number and how far the found one may differ from it. */
 export type Wanted = string | number | boolean | null | { value: number; within: number }
 
 export interface Expected {
@@ -41,20 +41,20 @@ export interface Expected {
 export interface TemplateTest {
   name: string
   line: number
-  /** RFC 3339. */
+  /** The clock of the run by RFC 3339. */
   started_at: string
   variables: Record<string, unknown>
-  /** Of a personal template. */
+  /** The reader of a personal template; null for none. */
   reader: Reader | null
-  /** In place of sources, by name. */
+  /** The tables in place of sources, by name. */
   sources: Record<string, Fixture>
-  /** In place of the rows of metrics, by name. */
+  /** The tables in place of the rows of metrics, by name. */
   metrics: Record<string, Fixture>
   expect: Expected
 }
 
 export interface TestFile {
-  /** The template's file, if it is another than the test's name says. */
+  /** The template's file, if the name of the test names another; else null. */
   template: string | null
   tests: TemplateTest[]
   faults: Fault[]
@@ -65,9 +65,9 @@ const SOME_START = '2026-01-01T12:00:00.000Z'
 const ENDING = '.test.yaml'
 
 export const isTestFile = (file: string): boolean => file.endsWith(ENDING)
-/** "report.md" -> "report.test.yaml" */
+/** Turns "report.md" into "report.test.yaml". */
 export const testFileOf = (template: string): string => template.replace(/\.md$/, ENDING)
-/** "report.test.yaml" -> "report.md" */
+/** Turns "report.test.yaml" into "report.md". */
 export const templateFileOf = (file: string): string => `${file.slice(0, -ENDING.length)}.md`
 
 export function readTests(source: string): TestFile {
@@ -144,7 +144,7 @@ function fixtureOf(
   return { rows, csv, file, columns }
 }
 
-/** A pattern of a test file; null where it is none. */
+/** Returns the pattern of a test file; null if it is not valid. */
 export function regex(pattern: string): RegExp | null {
   try {
     return new RegExp(pattern, 'u')
@@ -166,7 +166,7 @@ function patternsOf(expect: Expected): [path: (string | number)[], pattern: stri
   ]
 }
 
-/** The names in the tests that the template does not have. */
+/** Returns faults of the names in the tests that the template does not have. */
 export function nameFaults({ tests, yaml }: TestFile, template: Template): Fault[] {
   const names = (kind?: 'analysis'): string[] =>
     template.blocks.filter((block) => kind === undefined || block.kind === kind).map(({ name }) => name)

@@ -6,10 +6,13 @@ import { type Cell, type Findings, GRADES, type Outcome, type Table } from '@ass
 import { suggest } from '../values/near.ts'
 import { type Expected, regex, type Wanted } from './definition.ts'
 
-/** Numbers that differ by less than this share are the same. */
+/** The share by which two equal numbers may differ. */
 const SAME = 1e-9
 
-/** `markdown`: as a reader sees it, without the lineage; `golden`: the text of the file that `expect.markdown` names. */
+/**
+ * Returns the failures. `markdown`: as a reader sees it, without the lineage. `golden`: the text of the file that
+ * `expect.markdown` names.
+ */
 export function judge(
   expect: Expected,
   findings: Findings,
@@ -94,7 +97,7 @@ function isSame(found: unknown, wanted: Wanted): boolean {
   return value === wanted || Math.abs(value - wanted) <= SAME * Math.abs(wanted)
 }
 
-/** The first line that differs. */
+/** Returns the first line that differs. */
 function goldenFailure(file: string, golden: string, markdown: string): string[] {
   const [wanted, found] = [golden, markdown].map((text) => text.trimEnd().split('\n'))
   const line = Array.from({ length: Math.max(wanted!.length, found!.length) }, (_, index) => index).find(
@@ -115,7 +118,7 @@ class Found {
     this.#findings = findings
   }
 
-  /** The number of rows, or why there is none. */
+  /** Returns the number of rows, or the reason why there is none. */
   count(path: string): number | string {
     const table = this.#findings.tables[path]
     if (table) return table.total

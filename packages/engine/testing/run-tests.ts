@@ -18,18 +18,21 @@ import { judge } from './judge.ts'
 
 export interface TestRun {
   pool: Pool
-  /** Where sources without a fixture are read. */
+  /** The folders of sources without a fixture. */
   roots: Roots
   template: TemplateSource
-  /** For the small tables; one for all tests, since a process with walls sees only the folders that it began with. */
+  /**
+   * The folder for the small tables. All tests share it, because a process with walls sees only the folders with
+   * which it began.
+   */
   folder: string
   connections?: ConnectionAccess
   signal?: AbortSignal
   /** Reads a file beside the tests: a fixture. Rejects with an Error whose message is shown. */
   read(file: string): Promise<Buffer>
-  /** The golden Markdown; null where the file is missing. */
+  /** Resolves with the golden Markdown; null if the file is missing. */
   golden(file: string): Promise<string | null>
-  /** Replaces a golden Markdown; without it goldens are compared. */
+  /** Replaces a golden Markdown. Without it goldens are compared. */
   update?: ((file: string, markdown: string) => Promise<void>) | undefined
 }
 
@@ -109,7 +112,7 @@ async function judged({ expect }: TemplateTest, findings: Findings, run: TestRun
   return judge(expect, findings, { markdown, golden })
 }
 
-/** The template with files in place of the sources of these metrics, whatever they are read from. */
+/** Returns the template with files in place of the sources of these metrics, whatever they are read from. */
 function withTestMetrics(template: TemplateSource, names: readonly string[]): TemplateSource {
   if (names.length === 0) return template
   const partials = { ...template.partials }

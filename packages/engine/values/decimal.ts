@@ -1,8 +1,6 @@
-/**
- * Exact decimals, for money, for counts beyond 2^53, and for 0.1 + 0.2 = 0.3. A double counts as its shortest text.
- */
+/** Exact decimals, for money, for counts beyond 2^53, and for 0.1 + 0.2 = 0.3. A double counts as its shortest text. */
 
-/** digits / 10^scale */
+/** The decimal digits / 10^scale. */
 export interface Decimal {
   digits: bigint
   scale: number
@@ -10,7 +8,7 @@ export interface Decimal {
 
 const NUMBER = /^([+-]?)(\d+)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/
 
-/** Returns null if the value is no number; NaN and the infinities are none. */
+/** Returns the decimal of a value. Null if it is not a number; NaN and the infinities are not. */
 export function toDecimal(value: unknown): Decimal | null {
   const text = typeof value === 'number' || typeof value === 'bigint' ? String(value) : value
   const match = typeof text === 'string' ? NUMBER.exec(text.trim()) : null
@@ -40,7 +38,7 @@ export function multiply(left: Decimal, right: Decimal): Decimal {
   return { digits: left.digits * right.digits, scale: left.scale + right.scale }
 }
 
-/** Below zero, zero or above. */
+/** Returns a number below zero, zero or above. */
 export function compare(left: Decimal, right: Decimal): number {
   const [a, b] = aligned(left, right)
   return a < b ? -1 : a > b ? 1 : 0
@@ -65,7 +63,7 @@ export function shift(value: Decimal, powers: number): Decimal {
     : { digits: value.digits * 10n ** BigInt(-scale), scale: 0 }
 }
 
-/** All its digits: "12.50". Zero has no sign. */
+/** Returns all digits: "12.50". Zero has no sign. */
 export function toText({ digits, scale }: Decimal): string {
   const text = (digits < 0n ? -digits : digits).toString().padStart(scale + 1, '0')
   const whole = text.slice(0, text.length - scale)

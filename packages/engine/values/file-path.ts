@@ -7,13 +7,13 @@ const MAX_PATH = 1000
 
 const BUCKET = /^s3:\/\/([a-z_][a-z0-9_-]{0,62})\/(.+)$/s
 
-/** "s3://NAME/KEY" as the name of a connection and the key in its bucket; null for other paths. */
+/** Returns the connection and the key in its bucket of "s3://NAME/KEY"; null for other paths. */
 export function bucketPath(file: string): { connection: string; file: string } | null {
   const [, connection, key] = BUCKET.exec(file) ?? []
   return connection && key ? { connection, file: key } : null
 }
 
-/** Whether a `file` of a template is an address. Its host must be written in full: no variable can change it. */
+/** Tells whether a `file` of a template is an address. Its host must be written in full, so no variable can change it. */
 export function isAddress(file: string): boolean {
   return /^https:\/\//i.test(file)
 }

@@ -1,8 +1,9 @@
 /** Finds the known name nearest to a mistyped one, to propose it in faults. */
 
 /**
- * The edits between two words; swapping two neighbours counts as one (optimal string alignment). Any number of at least
- * `bound` if there are so many: words that differ from the start cost one row or two.
+ * Returns the edits between two words. Swapping two neighbours counts as one (optimal string alignment). If there are
+ * at least `bound` edits, the result is any number of at least `bound`, so words that differ from the start cost one
+ * row or two.
  */
 function distance(left: string, right: string, bound: number): number {
   if (Math.abs(left.length - right.length) >= bound) return bound
@@ -24,7 +25,7 @@ function distance(left: string, right: string, bound: number): number {
   return old[right.length]!
 }
 
-/** The nearest of `known` within a third of the longer word's length (one edit for two letters), or null. */
+/** Returns the nearest of `known` within a third of the longer word's length (one edit for two letters), or null. */
 export function nearest(name: string, known: Iterable<string>): string | null {
   const wanted = name.slice(0, 64).toLowerCase()
   let best: string | null = null
@@ -42,14 +43,14 @@ export function nearest(name: string, known: Iterable<string>): string | null {
   return best
 }
 
-/** "Did you mean "x"?" if a name is near, else the list of the known names. */
+/** Returns "Did you mean "x"?" if a name is near, else the list of the known names. */
 export function suggest(name: string, known: Iterable<string>, otherwise = 'There is none.'): string {
   const list = [...known]
   const near = nearest(name, list)
   return near === null ? listed(list, otherwise) : `Did you mean ${JSON.stringify(near)}?`
 }
 
-/** The name that is near, if there is one, and the list of the known names. */
+/** Returns the near name, if there is one, and the list of the known names. */
 export function suggestAmong(name: string, known: Iterable<string>, otherwise = 'There is none.'): string {
   const list = [...known]
   const near = nearest(name, list)
@@ -58,7 +59,7 @@ export function suggestAmong(name: string, known: Iterable<string>, otherwise = 
     : `Did you mean ${JSON.stringify(near)}? ${listed(list, otherwise)}`
 }
 
-/** More names than a reader goes through are counted: a table may have thousands of columns. */
+/** The most names that are listed. Further ones are counted, because a table may have thousands of columns. */
 const MOST_LISTED = 200
 
 function listed(names: string[], otherwise: string): string {

@@ -8,17 +8,17 @@ import type { TSchema } from 'typebox'
 import { type FieldSchema, type Fields, outcomeSchema } from '../methods/shared/fields.ts'
 
 export interface News {
-  /** The lists of findings. The first one that the outcome has counts. */
+  /** The names of the lists of findings. The first one that the outcome has is used. */
   lists: readonly string[]
-  /** The values that tell its rows apart. */
+  /** The names of the values that identify its rows. */
   key: readonly string[]
-  /** A value of the outcome that its rows share, such as the period. */
+  /** The name of a value of the outcome that its rows share, such as the period. */
   of?: string
 }
 
 type Row = Record<string, unknown>
 
-/** The rows that were found; `by` names the group where there are groups. */
+/** Returns the rows that were found. `by` names the group if there are groups. */
 function foundIn({ lists }: News, outcome: Outcome): Row[] {
   if (Array.isArray(outcome.groups))
     return (outcome.groups as (Outcome & { by: string })[]).flatMap((group) =>
@@ -45,7 +45,7 @@ export function newIn(news: News, outcome: Outcome, before: Outcome | null): Row
   return foundIn(news, outcome).filter((row) => !known.has(nameOf(row, outcome)))
 }
 
-/** The outcome as a template sees it. */
+/** Returns the schema of the outcome as a template sees it. */
 export function visibleSchema(
   { fields, news }: { fields: Fields; news?: News },
   options: Record<string, unknown>,

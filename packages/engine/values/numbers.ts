@@ -1,11 +1,14 @@
-/** Sums and means, exact for decimals and correctly rounded for doubles: the order of the terms does not matter. */
+/** Sums and means, exact for decimals and correctly rounded for doubles, so the order of the terms does not matter. */
 import { exactSum } from '../numeric/sum.ts'
 import { add, compare, type Decimal, toDecimal, toNumber, toText } from './decimal.ts'
 import { Exact, Rounded } from './value.ts'
 
 export type Numeric = number | Exact
 
-/** Returns null if the value is no number. The texts NaN, Infinity and -Infinity are numbers: cells hold them so. */
+/**
+ * Returns the number of a value; null if it is not one. The texts NaN, Infinity and -Infinity are numbers, because
+ * cells hold them so.
+ */
 export function toNumeric(value: unknown): Numeric | null {
   if (typeof value === 'number' || value instanceof Exact) return value
   if (value instanceof Rounded) return value.valueOf()
@@ -15,7 +18,7 @@ export function toNumeric(value: unknown): Numeric | null {
   return decimal ? fromDecimal(decimal, true) : null
 }
 
-/** `exact`: keeps digits that a double would lose. */
+/** Returns the number of a decimal. `exact` keeps digits that a double would lose. */
 export function fromDecimal(value: Decimal, exact: boolean): Numeric {
   const text = toText(value)
   const number = toNumber(value)
@@ -28,7 +31,10 @@ function decimalOf(value: Numeric): Decimal | null {
   return toDecimal(value instanceof Exact ? value.toString() : value)
 }
 
-/** Zero for an empty list. Doubles alone are summed as doubles, correctly rounded; a list with decimals exactly. */
+/**
+ * Returns the sum; zero for an empty list. Doubles alone are summed as doubles, correctly rounded; a list with
+ * decimals is summed exactly.
+ */
 export function sumOf(values: Numeric[]): Numeric {
   if (values.every((value) => typeof value === 'number')) return exactSum(values)
   let sum: Decimal = { digits: 0n, scale: 0 }
@@ -40,12 +46,12 @@ export function sumOf(values: Numeric[]): Numeric {
   return fromDecimal(sum, true)
 }
 
-/** Returns null for an empty list. */
+/** Returns the mean; null for an empty list. */
 export function meanOf(values: Numeric[]): number | null {
   return values.length === 0 ? null : Number(sumOf(values)) / values.length
 }
 
-/** Below zero, zero or above; exact. */
+/** Returns a number below zero, zero or above. The comparison is exact. */
 export function compareNumeric(left: Numeric, right: Numeric): number {
   const [a, b] = [decimalOf(left), decimalOf(right)]
   return a && b ? compare(a, b) : Number(left) - Number(right)

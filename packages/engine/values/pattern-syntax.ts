@@ -33,7 +33,7 @@ const NO_SPACE =
 const ANY = '\\x{0}-\\x{10ffff}'
 /** The content of a class for each escape of a set. */
 const SETS: Record<string, string> = { d: '0-9', D: '\\D', w: '\\w', W: '\\W', s: SPACE, S: NO_SPACE }
-/** The step before handles \b outside of a class, where it is a boundary. */
+/** The characters of control escapes. Outside of a class an earlier step handles \b, where it is a boundary. */
 const CONTROLS: Record<string, number> = { '0': 0, b: 8, t: 9, n: 10, v: 11, f: 12, r: 13 }
 
 const PROPERTY = /\\([pP])\{(?:(?:General_Category|gc|Script|sc)=)?([^}]*)\}/y
@@ -116,7 +116,7 @@ class Translation {
     this.#atom(')', Math.max(1, size + last))
   }
 
-  /** Lazy and greedy repetitions match the same texts. */
+  /** Reads a repetition. Lazy and greedy ones match the same texts. */
   #repeatOrMember(): void {
     const repeat = this.#take(REPEAT)
     if (!repeat) {
@@ -148,7 +148,7 @@ class Translation {
     else this.#atom(negated ? `[^${members}]` : `[${members}]`)
   }
 
-  /** One character or one set, as it stands within a class. */
+  /** Reads one character or one set within a class. */
   #member(): string {
     const property = this.#take(PROPERTY)
     if (property) return this.#property(property)
@@ -200,14 +200,14 @@ const ATOM = String.raw`(?:\\[pPuk]\{[^}]*\}|\\.|\[\^?(?:\\.|[^\]\\])*\]|[^\\()[
 const PLAIN = new RegExp(String.raw`^\^(?:${ATOM}(?:\{\d+\})?)*(?:${ATOM}(?:[*+?]|\{\d+,\d*\})\??)?\$?$`, 'u')
 
 /**
- * Whether the pattern begins with ^, has no groups or alternatives, and only its last part repeats by a count that is
- * not fixed. Such a pattern has one way to match a text.
+ * Tells whether the pattern begins with ^, has no groups or alternatives, and only its last part repeats by a count
+ * that is not fixed. Such a pattern has one way to match a text.
  */
 export function isPlain(pattern: string): boolean {
   return PLAIN.test(pattern)
 }
 
-/** The pattern must be one that RegExp takes with the flag u. */
+/** Translates a pattern that RegExp accepts with the flag u. */
 export function translatePattern(pattern: string): string | PatternFault {
   try {
     return new Translation(pattern).run()

@@ -224,13 +224,13 @@ test('any pattern matches what RegExp matches', () => {
   const seen = { matches: 0, differs: 0 }
   fc.assert(
     fc.property(pattern, texts, (source, given) => {
-      // A class may join its parts to a range that has no order, which RegExp itself refuses.
+      // A class may join its parts to a range without order, which RegExp itself refuses.
       const expression = expressionOf(source)
       fc.pre(expression !== null)
       const work = new PatternWork()
       assert.equal(work.fault(source), null, source)
       for (const text of given.map((letters) => letters.join(''))) {
-        // V8 finds a \B within a character of two units, where ECMAScript looks at whole characters only.
+        // V8 finds a \B within a character of two units. ECMAScript looks at whole characters only.
         if (source.includes('\\B') && text.includes('😀')) continue
         const expected: 'matches' | 'differs' = expression.test(text) ? 'matches' : 'differs'
         seen[expected] += 1

@@ -8,16 +8,19 @@ import { isPlain, type PatternFault, translatePattern } from './pattern-syntax.t
 
 const MAX_PATTERN = 2000
 export const MAX_PATTERN_INPUT = 10_000
-/** A step is one character at one instruction: 55 nanoseconds at worst, so one request takes about 100 ms at most. */
+/**
+ * The most steps of one request. A step is one character at one instruction and takes 55 nanoseconds at worst, so a
+ * request takes about 100 ms at most.
+ */
 export const MAX_STEPS = 2_000_000
-/** Reading one instruction of a pattern takes as long as 200 steps. */
+/** The steps that take as long as reading one instruction of a pattern. */
 const READING_STEPS = 200
-/** A plain pattern is at one instruction at a time, so it takes a sixteenth of the steps. 6,500 UUIDs take 35 ms. */
+/** The part of the steps that a plain pattern takes, because it is at one instruction at a time. 6,500 UUIDs take 35 ms. */
 const PLAIN_SHARE = 16
 
 interface Compiled {
   expression: RE2JS
-  /** What one character takes of the steps. */
+  /** The steps that one character takes. */
   steps: number
 }
 
@@ -25,7 +28,10 @@ export type PatternOutcome = 'matches' | 'differs' | 'too_much' | 'too_long'
 
 /** The bound of quick work, a tenth of the whole bound: about 10 ms. */
 const QUICK_STEPS = 200_000
-/** Instructions to which the counts of a pattern may multiply, one within another, to be read in a few milliseconds. */
+/**
+ * The most instructions to which the counts of a pattern may multiply, one within another, so that it is read in a
+ * few milliseconds.
+ */
 const QUICK_COUNT = 200
 
 /** Tells from its text whether a pattern is compiled in a few milliseconds. */
@@ -35,7 +41,7 @@ export function isQuick(pattern: string): boolean {
   return pattern.length <= QUICK_COUNT && most <= QUICK_COUNT
 }
 
-/** The patterns of one request or one template, each read once, with a bound on all their work together. */
+/** The patterns of one request or one template. Each is read once, and all their work together has a bound. */
 export class PatternWork {
   #left: number
   readonly #read = new Map<string, Compiled>()
@@ -45,13 +51,16 @@ export class PatternWork {
     this.#left = quick ? QUICK_STEPS : MAX_STEPS
   }
 
-  /** Returns null if the pattern can be used, else why it cannot. */
+  /** Returns null if the pattern can be used, else the fault. */
   fault(pattern: string): PatternFault | null {
     const read = this.#compile(pattern)
     return 'message' in read ? read : null
   }
 
-  /** The pattern must be without a fault. `too_much`: the bound is reached, and stays so for every later test. */
+  /**
+   * Tests a text. The pattern must be without a fault. `too_much`: the bound is reached, and stays so for every later
+   * test.
+   */
   test(pattern: string, text: string): PatternOutcome {
     if (text.length > MAX_PATTERN_INPUT) return 'too_long'
     if (this.spent) return 'too_much'

@@ -77,7 +77,8 @@ test('with until the latest day counts as complete', () => {
 test('the day is the one that clocks in the zone show, on both sides of the date line and of daylight saving', () => {
   assert.equal(span('today', at('2024-01-01T09:59:00Z', 'Pacific/Honolulu')), '2023-12-31 2024-01-01')
   assert.equal(span('today', at('2024-01-01T11:00:00Z', 'Pacific/Kiritimati')), '2024-01-02 2024-01-03')
-  // New York leaves daylight saving on 2024-11-03 at 06:00 UTC: 04:30 UTC is 00:30 there, 05:30 UTC of the next day too.
+  // New York leaves daylight saving on 2024-11-03 at 06:00 UTC. 04:30 UTC is 00:30 there, and so is 05:30 UTC of the
+  // next day.
   assert.equal(dayInZone('2024-11-03T03:59:59Z', 'America/New_York'), '2024-11-02')
   assert.equal(dayInZone('2024-11-03T04:00:00Z', 'America/New_York'), '2024-11-03')
   assert.equal(dayInZone('2024-11-04T04:59:59Z', 'America/New_York'), '2024-11-03')

@@ -6,20 +6,20 @@
 import { addDays, type DateUnit, dayInZone, daysBetween, isDay, MONTHS, startOf } from '@assay/model/dates'
 
 export interface Period {
-  /** "2024-01-01" */
+  /** The first day, such as "2024-01-01". */
   start: string
   /** The day after the last one. */
   end: string
-  /** In words: "January to March 2024", "18 to 24 June 2001". */
+  /** The period in words: "January to March 2024", "18 to 24 June 2001". */
   label: string
-  /** "week" where it is one whole calendar week, and so on for day, month, quarter and year; else its length: "9 days". */
+  /** "week" for one whole calendar week, and so on for day, month, quarter and year; else the length: "9 days". */
   unit: string
-  /** The same number of days, directly before. */
+  /** The period of the same number of days directly before. */
   previous: { start: string; end: string; label: string }
 }
 
 export interface PeriodContext {
-  /** RFC 3339. */
+  /** The start of the job by RFC 3339. */
   started_at: string
   time_zone: string
   /** The latest value of the `until` column: a date or timestamp as text. */
@@ -38,16 +38,19 @@ export function isPeriod(text: string): boolean {
   return resolved(text, '2000-06-15', '2000-06-15') !== null
 }
 
-/** Whether its days depend on the day of the run, or on the latest day of the data: `last_30_days`, `today`. */
+/**
+ * Tells whether the days of a period depend on the day of the run, or on the latest day of the data: `last_30_days`,
+ * `today`.
+ */
 export function isCountedFromNow(text: string): boolean {
   return resolved(text, '2000-06-15', '2000-06-15')?.[0] !== resolved(text, '1990-01-01', '1990-01-01')?.[0]
 }
 
-/** Throws RangeError if the text is no period: check it with isPeriod first. */
+/** Resolves a period. Throws RangeError if the text is not one: check it with isPeriod first. */
 export function resolvePeriod(text: string, context: PeriodContext): Period {
   const latest = (context.latest ?? null) === null ? null : dayOf(context.latest!, context.time_zone)
   const today = latest ?? dayInZone(context.started_at, context.time_zone)
-  // With `until` the latest day counts as complete; by the clock, today does not.
+  // With `until` the latest day counts as complete. By the clock, today does not.
   const reference = latest === null ? today : addDays(today, 1)
   const days = resolved(text, today, reference)
   if (!days) throw new RangeError(`${JSON.stringify(text)} is not ${PERIOD_HELP}.`)
@@ -69,7 +72,7 @@ function unitOf(start: string, end: string): string {
   return whole ?? `${daysBetween(start, end)} days`
 }
 
-/** As a reader says it: "2001", "April to June 2001", "18 to 24 June 2001", "18 June to 4 July 2001". */
+/** Returns a period in a reader's words: "2001", "April to June 2001", "18 to 24 June 2001", "18 June to 4 July 2001". */
 export function periodLabel(start: string, end: string): string {
   const [from, to] = [partsOf(start), partsOf(addDays(end, -1))]
   const [whole, year, month] = [
@@ -96,7 +99,7 @@ function dayOf(value: string, timeZone: string): string {
   return zoned ? dayInZone(value.replace(' ', 'T'), timeZone) : value.slice(0, 10)
 }
 
-/** `reference`: the first day that is not complete. */
+/** Returns the days of a period. `reference`: the first day that is not complete. */
 function resolved(text: string, today: string, reference: string): [string, string] | null {
   try {
     return absolute(text) ?? relative(text, today, reference)
@@ -117,7 +120,7 @@ function absolute(text: string): [string, string] | null {
   return [start[0], end[1]]
 }
 
-/** A day, month, quarter or year as [first day, day after the last]. */
+/** Returns a day, month, quarter or year as [first day, day after the last]. */
 function span(text: string): [string, string] | null {
   const quarter = /^(\d{4})-Q([1-4])$/i.exec(text)
   const [day, unit]: [string, DateUnit] = quarter

@@ -11,20 +11,18 @@ export interface RowsInfo {
   /** The block of the rows; null if it is not known. */
   block: string | null
   columns: { name: string; type: ColumnType }[]
-  /** The count of all rows, also of those that were not kept. */
+  /** The count of all rows, including those that were not kept. */
   total: number
 }
 
 const infoOfRows = new WeakMap<object, RowsInfo>()
 const infoOfRow = new WeakMap<object, RowsInfo>()
-/** Where blocks, their lists and the rows of these lists lie. */
+/** The origins of blocks, their lists and the rows of these lists. */
 const homes = new WeakMap<object, Origin>()
-/** The rows of a table and, once one is looked for, the places of all. */
+/** The rows of a table, and the places of all of them once one was looked for. */
 const placesOf = new WeakMap<RowsInfo, { rows: Row[]; places: Map<unknown, number> | null }>()
 
-/**
- * Returns where a block, one of its lists or one of its rows lies; null for values that a filter or a template made.
- */
+/** Returns the origin of a block, one of its lists or one of its rows. Null for values that a filter or a template made. */
 export function homeOf(value: unknown): Origin | null {
   if (typeof value !== 'object' || value === null) return null
   const info = infoOfRow.get(value)
@@ -40,7 +38,7 @@ export function isRows(value: unknown): value is Row[] {
   return infoOfRows.has(value) || (value.length > 0 && value.every(isPlainObject))
 }
 
-/** The columns, the block and the count of rows. Rows that a filter made are described from their own values. */
+/** Returns the columns, the block and the count of rows. Rows that a filter made are described from their own values. */
 export function rowsInfo(rows: Row[]): RowsInfo {
   const own = infoOfRows.get(rows)
   if (own) return own
@@ -51,7 +49,7 @@ export function rowsInfo(rows: Row[]): RowsInfo {
   return { block: shared?.block ?? null, columns, total: rows.length }
 }
 
-/** The rows of an SQL block. */
+/** Returns the rows of an SQL block. */
 export function tableRows(block: string, table: Table): Row[] {
   const columns = table.columns.map(({ name, type }) => ({ name, type }))
   const readers = table.columns.map((column, index) => cellReader(column, table.rows, index))
@@ -80,7 +78,10 @@ function describe(rows: Row[], info: RowsInfo): Row[] {
 
 const MIDNIGHT = /^(\d{4}-\d{2}-\d{2})T00:00:00$/
 
-/** A column of timestamps that are all midnights becomes days, because DuckDB's date_trunc gives timestamps. */
+/**
+ * Returns the reader of a column's cells. Timestamps that are all midnights become days, because DuckDB's date_trunc
+ * gives timestamps.
+ */
 function cellReader(column: Column, rows: Cell[][], index: number): (cell: Cell) => unknown {
   if (column.type === 'decimal') return (cell) => (typeof cell === 'string' ? new Exact(cell) : cell)
   if (column.type === 'integer') return (cell) => (typeof cell === 'string' ? new Exact(cell) : cell)
@@ -92,8 +93,8 @@ function cellReader(column: Column, rows: Cell[][], index: number): (cell: Cell)
 const isMidnight = (cell: Cell): boolean => cell === null || (typeof cell === 'string' && MIDNIGHT.test(cell))
 
 /**
- * An outcome as templates see it: lists of objects become rows, everything else stays. `schema` describes it: rows that are
- * empty have their columns from there, and a field that may be left out is null.
+ * Returns an outcome as templates see it. Lists of objects become rows, everything else stays. `schema` describes the
+ * outcome: empty rows have its columns, and an optional field is null.
  */
 export function outcomeObject(block: string, outcome: Outcome, schema: FieldSchema = {}): Row {
   const optional = Object.keys(schema.properties ?? {}).filter((name) => !Object.hasOwn(outcome, name))
@@ -105,7 +106,7 @@ export function outcomeObject(block: string, outcome: Outcome, schema: FieldSche
 
 interface Place {
   block: string
-  /** The names that lead to the value, with dots. */
+  /** The names that lead to the value, with dots between them. */
   field: string
   /** The rows so far, by the object of the outcome, because one row may be in two lists. */
   known: Map<unknown, Origin>

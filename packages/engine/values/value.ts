@@ -1,4 +1,7 @@
-/** The values of templates beside those of JSON: exact and rounded numbers, and Markdown. And the error of a value that cannot be used. */
+/**
+ * The values of templates beside those of JSON: exact and rounded numbers, and Markdown; and the error of a value
+ * that cannot be used.
+ */
 import type { Cell } from '@assay/model/insight'
 
 /** A value that a filter, a tag or a format cannot use. `remedy` says what to write instead. */
@@ -26,7 +29,10 @@ export class Exact {
   }
 }
 
-/** A double that prints all its digits: a filter rounded it, or a variable gave it. Everywhere else it is its number. */
+/**
+ * A double that prints all its digits, because a filter rounded it or a variable gave it. Everywhere else it is its
+ * number.
+ */
 export class Rounded {
   readonly #number: number
 
@@ -63,7 +69,7 @@ export function isPlainObject(value: unknown): value is Row {
   return !(value instanceof Exact || value instanceof Markdown || value instanceof Rounded)
 }
 
-/** The value as JSON carries it: exact numbers and Markdown become text. */
+/** Returns the value in the form of JSON. Exact numbers and Markdown become text. */
 export function toCell(value: unknown): Cell {
   if (value instanceof Exact || value instanceof Markdown) return value.toString()
   if (value instanceof Rounded) return value.valueOf()

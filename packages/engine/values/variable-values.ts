@@ -11,8 +11,8 @@ import { MAX_PATTERN_INPUT, MAX_STEPS, type PatternWork } from './pattern.ts'
 import { isPeriod, PERIOD_HELP } from './period.ts'
 
 /**
- * `error` completes the sentence "NAME ...": "must be a whole number, not "x"." `spent`: the work of patterns has
- * reached its bound, and no further value can be tested.
+ * The converted value, or an error. `error` completes the sentence "NAME ...": "must be a whole number, not "x"."
+ * `spent`: the work of patterns has reached its bound, and no further value can be tested.
  */
 export type Converted = { value: unknown } | { error: string; spent?: true }
 
@@ -22,7 +22,7 @@ const INT64 = 2n ** 63n
 
 export type Rules = Pick<Variable, 'type' | 'items' | 'enum' | 'min' | 'max' | 'pattern' | 'max_length'>
 
-/** Converts and checks every rule of the declaration. */
+/** Converts a value and checks every rule of its declaration. */
 export function convertValue(rules: Rules, given: unknown, work: PatternWork): Converted {
   if (rules.type === 'list') return convertList(rules, given, work)
   const converted = convertScalar(rules.type, given)
@@ -48,7 +48,7 @@ function convertList(rules: Rules, given: unknown, work: PatternWork): Converted
   return { value: items }
 }
 
-/** A list from JSON text, or from text with commas. */
+/** Reads a list from JSON text, or from text with commas. */
 function listFromText(text: string): unknown {
   const trimmed = text.trim()
   if (trimmed === '') return []
@@ -124,7 +124,7 @@ function asDate(given: unknown): Converted {
 
 const TIMESTAMP = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(\.\d{1,6})?)?(Z|[+-]\d{2}:?\d{2})?$/
 
-/** A time with a zone is converted to UTC with "Z"; one without a zone is kept. */
+/** Reads a timestamp. A time with a zone is converted to UTC with "Z"; one without a zone is kept. */
 function asTimestamp(given: unknown): Converted {
   const text = typeof given === 'string' ? given.trim() : ''
   const match = TIMESTAMP.exec(isDay(text) ? `${text}T00:00:00` : text)
@@ -196,7 +196,7 @@ function sameValue(left: unknown, right: unknown): boolean {
   return left === right || String(left) === String(right)
 }
 
-/** Below zero, zero or above, for types with an order. Integers beyond 2^53 are compared exactly. */
+/** Returns a number below zero, zero or above, for types with an order. Integers beyond 2^53 are compared exactly. */
 export function compareValues(type: VariableType, left: unknown, right: unknown): number {
   if (type === 'integer') {
     const [a, b] = [BigInt(left as string | number), BigInt(right as string | number)]

@@ -207,7 +207,7 @@ test('options take variables that stand alone, at any depth', () => {
   )
 })
 
-/** Of this process: how busy the rest of the machine is does not matter. */
+/** Returns the milliseconds of processor time of this process, so that the load of the machine does not count. */
 const cpuMs = (): number => process.cpuUsage().user / 1000
 
 test('what is wrong is told of a hundred values at most, and of the bound on patterns once', () => {

@@ -6,13 +6,13 @@ import { PatternWork } from './pattern.ts'
 import { convertValue } from './variable-values.ts'
 
 export interface ConvertedVariables {
-  /** One entry for each declared variable; null if no value is given and there is no default. */
+  /** The value of each declared variable; null if none is given and there is no default. */
   values: Record<string, unknown>
-  /** Paths are `payload.template_vars.NAME`. */
+  /** The faults. Paths are `payload.template_vars.NAME`. */
   errors: FieldError[]
 }
 
-/** The most faults reported: a body may hold tens of thousands. */
+/** The most faults that are reported. A body may hold tens of thousands. */
 const MAX_ERRORS = 100
 
 function cut(name: string): string {
@@ -20,8 +20,8 @@ function cut(name: string): string {
 }
 
 /**
- * Null counts as not given, and so does empty text unless the type is `string`: the default is used. `work`: one for all
- * values of a request.
+ * Converts variables. Null counts as not given, and so does empty text unless the type is `string`: the default is
+ * used. `work`: one bound for all values of a request.
  */
 export function convertVariables(
   variables: Variable[],

@@ -3,12 +3,12 @@ import type { Doubt } from '@assay/model/insight'
 import { count, figure, thereAre } from '../methods/shared/sentence.ts'
 import { doubt } from './verdict.ts'
 
-/** "There are 3 values of orders; a trend needs at least 4." `use` is the part before "at least". */
+/** Returns the doubt "There are 3 values of orders; a trend needs at least 4." `use`: the part before "at least". */
 export function tooFew(n: number, label: string, use: string, least: number, one = 'value'): Doubt {
   return doubt('too_few', `${thereAre(n, one)} of ${label}; ${use} at least ${least}.`)
 }
 
-/** A season that was asked for, and that the series does not hold `least` steps for. */
+/** Returns the doubt about a requested season for which the series has fewer than `least` steps. */
 export function seasonTooLong(steps: number, label: string, period: number, least: number): Doubt {
   return doubt(
     'too_few',
@@ -20,13 +20,16 @@ export function allAlike(label: string): Doubt {
   return doubt('constant', `Every value of ${label} is the same.`)
 }
 
-/** "3 rows without a number are left out."; none where none is left out. `lack` is the part after the count. */
+/**
+ * Returns the doubt "3 rows without a number are left out."; empty if none is left out. `lack`: the part after the
+ * count.
+ */
 export function leftOut(n: number, lack: string, { one, many } = { one: 'row', many: 'rows' }): Doubt[] {
   if (n === 0) return []
   return [doubt('rows_left_out', `${count(n, one, many)} ${lack} ${n === 1 ? 'is' : 'are'} left out.`)]
 }
 
-/** Only the groups with the most rows are kept; `rows` are those of the others. */
+/** Returns the doubt that only the groups with the most rows are kept. `rows`: the rows of the other groups. */
 export function largestKept(kept: number, groups: number, rows: number, many: string): Doubt[] {
   if (groups <= kept) return []
   return [
@@ -41,7 +44,8 @@ export function largestKept(kept: number, groups: number, rows: number, many: st
 export const FEW = 5
 
 /**
- * A caveat that a test of means has so few values that its assumptions cannot be checked. `too_few` is mild beside it.
+ * Returns the caveat that a test of means has so few values that its assumptions cannot be checked. `too_few` is mild
+ * beside it.
  */
 export function fewRows(least: number, { one, many }: { one: string; many: string }): Doubt {
   return doubt(

@@ -1,8 +1,8 @@
-/** For tests only: the rules of a headline (docs/verdicts.md), found by reading it. */
+/** For tests only: checks a headline by its rules (docs/verdicts.md). */
 import type { Outcome } from '@assay/model/insight'
 
 const MONTH = '(?:January|February|March|April|May|June|July|August|September|October|November|December)'
-/** Dates and times are told whole, whatever their digits. */
+/** Dates and times are written in full, whatever their digits. */
 const TIMES = [
   new RegExp(`\\d{1,2}(?: to \\d{1,2})? ${MONTH}(?: \\d{4})?`, 'gu'),
   new RegExp(`${MONTH} \\d{4}`, 'gu'),
@@ -20,7 +20,7 @@ const RULES: [RegExp, string][] = [
   [/\s{2}|^\s|\s$| ,| \./u, 'stray blanks'],
 ]
 
-/** What is wrong with the headline of an outcome, or with a sentence that stands in its place; an empty list where nothing is. */
+/** Returns the faults of the headline of an outcome, or of a sentence in its place. Empty if it has none. */
 export function headlineFaults({ headline, grade }: Pick<Outcome, 'headline' | 'grade'>): string[] {
   const found: string[] = []
   if (!/^[\p{Lu}\d"€$£¥]/u.test(headline) || !/[.)]$/u.test(headline)) found.push('not a sentence')

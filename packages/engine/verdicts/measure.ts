@@ -6,7 +6,7 @@ import type { ColumnMeaning } from '@assay/model/template'
 
 export interface Measure extends ColumnMeaning {
   label: string
-  /** As the data name it. */
+  /** The name in the data. */
   name: string
 }
 
@@ -28,8 +28,8 @@ export function measureOf(meanings: Meanings, name: string): Measure {
 }
 
 /**
- * The heading of a column and the title of an axis: "Delay (minutes)", and "Late share" of a column without a label. A name with a blank
- * was written for readers and stays.
+ * Returns the heading of a column and the title of an axis: "Delay (minutes)", and "Late share" for a column without
+ * a label. A name with a blank was written for readers and stays.
  */
 export function titleOf(meanings: Meanings, name: string): string {
   const { label, unit } = measureOf(meanings, name)
@@ -38,7 +38,10 @@ export function titleOf(meanings: Meanings, name: string): string {
   return unit === null ? title : `${title} (${unit})`
 }
 
-/** "late_share" is "late share", "avgDelay" is "avg delay"; words in capitals keep them. */
+/**
+ * Makes a name readable: "late_share" becomes "late share", "avgDelay" becomes "avg delay". Words in capitals keep
+ * them.
+ */
 export function readable(name: string): string {
   const text = name
     .replaceAll(/[_\s]+/gu, ' ')
@@ -50,19 +53,19 @@ export function readable(name: string): string {
   return text === '' ? name : text
 }
 
-/** "the average of delay"; a label that says average already stays as it is. */
+/** Returns "the average of delay". A label that says average already stays as it is. */
 export function averageOf({ label }: Measure): string {
   return /^(?:the )?(?:average|mean)\b/iu.test(label) ? label : `the average of ${label}`
 }
 
-/** "the share of buyers" of a label without its article. */
+/** Returns "the share of buyers" for a label without its article. */
 export function withThe(label: string): string {
   return /^(?:share|rate|proportion|percentage|number|total|sum) of /iu.test(label)
     ? `the ${label.charAt(0).toLowerCase()}${label.slice(1)}`
     : label
 }
 
-/** With a capital, to begin a sentence. */
+/** Returns the text with a capital, to begin a sentence. */
 export function opening(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }

@@ -1,4 +1,4 @@
-/** One and many of a noun: "1 week", "3 weeks", "1 person", "3 people", "2 series". */
+/** Forms the singular and the plural of nouns: "1 week", "3 weeks", "1 person", "3 people", "2 series". */
 import { readable } from './measure.ts'
 
 const IRREGULAR: Record<string, string> = {
@@ -11,7 +11,7 @@ const IRREGULAR: Record<string, string> = {
   woman: 'women',
 }
 const SINGULAR = Object.fromEntries(Object.entries(IRREGULAR).map(([one, many]) => [many, one]))
-/** Nouns with one form for both. */
+/** Nouns with one form for both numbers. */
 const UNCHANGED = new Set([
   'data',
   'gas',
@@ -24,7 +24,10 @@ const UNCHANGED = new Set([
   'traffic',
 ])
 
-/** The last word of the phrase is changed: "user account" is "user accounts". A plural stays as it is. */
+/**
+ * Returns the plural. It changes the last word of the phrase: "user account" becomes "user accounts". A plural stays
+ * as it is.
+ */
 function plural(phrase: string): string {
   return lastWord(phrase, (word) => {
     if (UNCHANGED.has(word) || word in SINGULAR) return word
@@ -36,7 +39,10 @@ function plural(phrase: string): string {
   })
 }
 
-/** The last word of the phrase is changed: "opening hours" is "opening hour". What is no plural stays as it is. */
+/**
+ * Returns the singular. It changes the last word of the phrase: "opening hours" becomes "opening hour". Other words
+ * stay as they are.
+ */
 export function singular(phrase: string): string {
   return lastWord(phrase, (word) => {
     if (UNCHANGED.has(word)) return word
@@ -57,14 +63,17 @@ export function nounsOf(column: string): { one: string; many: string } {
   return { one, many: plural(one) }
 }
 
-/** "a day", "an hour", "every 2 days"; what is a plural by its label, "items", stays without. */
+/** Returns a noun with its article: "a day", "an hour", "every 2 days". A plural such as "items" gets none. */
 export function withArticle(noun: string): string {
   if (/^\d/u.test(noun)) return `every ${noun}`
   if (verbFor(noun) === 'are') return noun
   return `${/^(?:[aeio]|hour)/iu.test(noun) ? 'an' : 'a'} ${noun}`
 }
 
-/** The verb that fits a label: "orders are", "the share of orders is". The noun before "of", "per" and the like decides. */
+/**
+ * Returns the verb that fits a label: "orders are", "the share of orders is". The noun before "of", "per" and the
+ * like decides.
+ */
 export function verbFor(label: string, one = 'is', many = 'are'): string {
   const [head = label] = label.toLowerCase().split(/ (?:of|per|in|for|from|to|at|by|with|on|a|an) /u)
   return singular(head) === head ? one : many

@@ -1,7 +1,10 @@
-/** Days and periods as a reader says them: "18 June 2001", "June 2001". */
+/** Words days and periods as a reader does: "18 June 2001", "June 2001". */
 import { type DateUnit, dayNumber, dayText, MONTHS } from '@assay/model/dates'
 
-/** A date ("2001-06-18"), a timestamp, or a number (a year, an index), in words. `unit` is the length of the period that it begins. */
+/**
+ * Words a date ("2001-06-18"), a timestamp, or a number (a year, an index). `unit`: the length of the period that it
+ * begins.
+ */
 export function timeInWords(time: string | number, unit: DateUnit | null = null): string {
   if (typeof time === 'number') return String(time)
   const day = /^\d{4}-\d{2}-\d{2}/.test(time) ? dayNumber(time) : Number.NaN
@@ -17,7 +20,10 @@ export function dayInWords(day: number): string {
   return `${date} ${month} ${year}`
 }
 
-/** The period of `unit` that begins on `start`: "June 2001", "the second quarter of 2001", "the week of 18 June 2001". */
+/**
+ * Words the period of `unit` that begins on `start`: "June 2001", "the second quarter of 2001", "the week of 18 June
+ * 2001".
+ */
 export function periodInWords(start: number, unit: DateUnit): string {
   const { month, year } = partsOf(start)
   if (unit === 'day') return dayInWords(start)
@@ -30,13 +36,13 @@ export function periodInWords(start: number, unit: DateUnit): string {
   return `the ${quarter} quarter of ${year}`
 }
 
-/** A period whose value is not told: "the week of 18 June 2001", "the year 2000", "that at 17". */
+/** Words a period for a sentence without its value: "the week of 18 June 2001", "the year 2000", "that at 17". */
 export function alone(named: string): string {
   if (/^[1-2]\d{3}$/u.test(named)) return `the year ${named}`
   return /\p{L}/u.test(named) ? named : `that at ${named}`
 }
 
-/** Of a period in words: "in May 2026", "on 3 May 2026", "in 2010 to 2019", "at 17". */
+/** Adds a preposition to a worded period: "in May 2026", "on 3 May 2026", "in 2010 to 2019", "at 17". */
 export function within(named: string): string {
   if (/^\d{1,2} \p{Lu}\p{L}+ \d+(?:, \d+:\d+)?$/u.test(named)) return `on ${named}`
   return /^[1-2]\d{3}$|\p{L}/u.test(named) ? `in ${named}` : `at ${named}`

@@ -1,6 +1,6 @@
 /**
- * Makes the verdict of an analysis: what a reader is told, how sure it is, and the doubts about it. Every method makes
- * its outcome with `verdict`; no method writes `summary` or `notes` itself.
+ * Makes the verdict of an analysis: the sentences for the reader, how sure they are, and the doubts about them. Every
+ * method makes its outcome with `verdict`; no method writes `summary` or `notes` itself.
  */
 import type { Doubt, Grade, Outcome, Verdict } from '@assay/model/insight'
 import { CODES, type Code } from './codes.ts'
@@ -10,53 +10,59 @@ import { opening } from './measure.ts'
 const FIRM = 0.01
 export const LIKELY = 0.05
 
-/** The grade of a claim by its adjusted p-value; null, where no test could be made, is `unclear`. */
+/** Returns the grade of a claim by its adjusted p-value. Null, if no test could be made, is `unclear`. */
 export function gradeOf(p: number | null): Exclude<Grade, 'withheld'> {
   if (p === null || Number.isNaN(p)) return 'unclear'
   return p <= FIRM ? 'firm' : p <= LIKELY ? 'likely' : 'unclear'
 }
 
-/** The less sure of two grades. */
+/** Returns the less sure of two grades. */
 export function lesser(left: Grade, right: Grade): Grade {
   const order: Grade[] = ['firm', 'likely', 'unclear', 'withheld']
   return order.indexOf(left) > order.indexOf(right) ? left : right
 }
 
-/** One doubt. `says` is a whole sentence for a reader who knows no statistics: what holds, and what to do where one can act. */
+/**
+ * Makes a doubt. `says` is a full sentence for a reader who knows no statistics: the fact, and the remedy if there is
+ * one.
+ */
 export function doubt(code: Code, says: string): Doubt {
   return { code, says }
 }
 
-/** The doubts that hold once a correction has raised every p of the outcome by `factor`. */
+/** Returns the doubts that hold once a correction has raised every p of the outcome by `factor`. */
 export type DoubtsBy = (factor: number) => readonly Doubt[]
 export type Doubting = Doubt | DoubtsBy
 
 export interface Finding {
-  /** The sentence for a director, as it would read without blockers; by its grade and the `factor` of corrections, where its words depend on them. */
+  /**
+   * The sentence for a director, as it would read without blockers. It depends on the grade and the `factor` of
+   * corrections if its words do.
+   */
   headline: string | ((grade: Grade, factor: number) => string)
   grade: Grade
-  /** Estimate, interval, test, p and n in one sentence. */
+  /** The estimate, interval, test, p and n in one sentence. */
   evidence: string
   doubts?: readonly Doubting[]
-  /** Codes that only count as caveats here, such as `constant` in a description. */
+  /** The codes that only count as caveats here, such as `constant` in a description. */
   mild?: readonly Code[]
-  /** What the outcome holds where a correction leaves the claim `unclear`, such as `{ direction: 'none' }`. */
+  /** The fields of the outcome if a correction leaves the claim `unclear`, such as `{ direction: 'none' }`. */
   unfound?: Record<string, unknown>
-  /** The fields of the outcome that a correction changes, such as the grade of each result. */
+  /** Returns the fields of the outcome that a correction changes, such as the grade of each result. */
   corrected?: (grade: Grade, factor: number) => Record<string, unknown>
-  /** By how much corrections for several tests have raised p. */
+  /** The factor by which corrections for several tests have raised p. */
   factor?: number
-  /** p after these corrections, and the grade before them. */
+  /** The p after these corrections, and the grade before them. */
   among?: { p: number; alone: Grade }
 }
 
-/** How a verdict was found, kept beside it until the run is over. JSON does not hold it. */
+/** The key of a verdict's finding, which is kept beside it until the run is over. JSON does not hold it. */
 const FINDING = Symbol('finding')
 type Told = Verdict & { [FINDING]?: Finding }
 
 /**
- * Puts a verdict together. With a blocker the grade is `withheld` and the first blocker's sentence stands in place of the
- * headline. `summary` is the headline and what blockers and caveats say; `notes` lists the latter.
+ * Makes a verdict. With a blocker the grade is `withheld` and the first blocker's sentence replaces the headline.
+ * `summary` is the headline with the sentences of blockers and caveats; `notes` lists the latter.
  */
 export function verdict(finding: Finding): Verdict {
   const { grade, mild = [], factor = 1 } = finding
@@ -68,7 +74,7 @@ export function verdict(finding: Finding): Verdict {
   const first = blockers[0]
   const shown = first ? first.says : headlineOf(finding, grade, factor)
   const notes = [...new Set([...blockers, ...caveats].map(({ says }) => says))]
-  // What the headline says already is not said again.
+  // A note that the headline already says is not repeated.
   const rest = notes.filter((says) => !shown.includes(says))
   const told: Told = {
     [FINDING]: finding,
@@ -97,7 +103,7 @@ function evidenceOf({ evidence, grade, among, factor = 1 }: Finding): string {
   return `${evidence} Allowing for the other tests, p is ${p}${alone}.`
 }
 
-/** The verdict where the data cannot answer at all: `stop` stands in place of the headline. */
+/** Returns the verdict if the data cannot answer at all. `stop` replaces the headline. */
 export function stopped(evidence: string, stop: Doubt, doubts: readonly Doubt[] = []): Verdict {
   return verdict({ headline: stop.says, grade: 'unclear', evidence, doubts: [stop, ...doubts] })
 }
@@ -112,21 +118,21 @@ export interface Correction {
 const AGAIN = Symbol('again')
 type Again = (correction: Correction, more: Doubt) => Outcome
 
-/** The outcome, whose parts `again` judges anew when it is corrected. */
+/** Returns the outcome, whose parts `again` judges anew when it is corrected. */
 export function judgedAgain(outcome: Outcome, again: Again): Outcome {
   return Object.assign(outcome, { [AGAIN]: again })
 }
 
-/** The sentence at a grade, once p has been raised by `factor`. */
+/** Returns the sentence at a grade, once p has been raised by `factor`. */
 export const headlineOf = ({ headline }: Finding, grade: Grade, factor: number): string =>
   typeof headline === 'string' ? headline : headline(grade, factor)
 
-/** How an outcome was found, for a method that tells it as its own. */
+/** Returns how an outcome was found, for a method that reports it as its own. */
 export function findingOf(outcome: Outcome): Finding | undefined {
   return (outcome as Partial<Told>)[FINDING]
 }
 
-/** The outcome with more doubts. An outcome without a verdict is returned as it is. */
+/** Returns the outcome with more doubts. An outcome without a verdict is returned as it is. */
 export function doubted(outcome: Outcome, more: readonly Doubt[]): Outcome {
   const finding = findingOf(outcome)
   if (!finding || more.length === 0) return outcome
@@ -134,8 +140,8 @@ export function doubted(outcome: Outcome, more: readonly Doubt[]): Outcome {
 }
 
 /**
- * The outcome with a grade no higher than its corrected p-value allows, and one more caveat. Outcomes without a verdict are
- * returned as they are.
+ * Returns the outcome with a grade no higher than its corrected p-value allows, and one more caveat. An outcome
+ * without a verdict is returned as it is.
  */
 export function regraded(outcome: Outcome, correction: Correction, more: Doubt | null): Outcome {
   const { [FINDING]: finding, [AGAIN]: again } = outcome as Partial<Told> & { [AGAIN]?: Again }

@@ -132,7 +132,7 @@ test('numbers, shares and changes read as an editor writes them', () => {
     [partNamed('items', null), 'the part without items'],
     [withArticle('hour'), 'an hour'],
     [withArticle('unit'), 'a unit'],
-    // The grade of before is not named: a correction for several tests may lower it.
+    // The earlier grade is not named, because a correction for several tests may lower it.
     [withoutRow(['likely', 'unclear'], 'link'), 'there would be no clear link'],
     [withoutRow(['unclear', 'likely'], 'link'), 'there would be a probable link'],
     [withoutRow(['likely', 'firm'], 'link'), 'there would be a clear link'],

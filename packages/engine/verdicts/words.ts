@@ -1,5 +1,5 @@
 /**
- * Numbers, changes and names as a headline has them: at most 3 significant digits, the unit beside them, words in place
+ * Words numbers, changes and names for headlines: at most 3 significant digits, the unit beside them, words in place
  * of signs. Evidence uses methods/shared/sentence.ts, with the digits that a statistician needs.
  */
 import type { Grade } from '@assay/model/insight'
@@ -18,9 +18,9 @@ const CURRENCIES: Record<string, string> = { eur: '€', gbp: '£', jpy: '¥', u
 /** Numbers outside this range are printed by their power of ten. */
 const SMALLEST_PLAIN = 1e-6
 const LARGEST_PLAIN = 1e18
-/** A number below it, without anything to compare it with, may be a rounding error. */
+/** The size below which a number without anything to compare it with may be a rounding error. */
 const ROUNDING = 1e-12
-/** A number below this share of the difference that matters is printed as 0. */
+/** The share of the difference that matters below which a number is printed as 0. */
 const NOTHING_BESIDE = 1e-9
 const RAISED: Record<string, string> = {
   '-': '⁻',
@@ -28,8 +28,9 @@ const RAISED: Record<string, string> = {
 }
 
 /**
- * A number of at most 3 significant digits, without a sign. `step` is the size of a difference that matters (a change, half an
- * interval): digits far below it are left out, and a number far below it is 0. "12.3", "1,230", "4.56 million", "0.00012", "1.03 × 10⁻⁹".
+ * Returns a number of at most 3 significant digits, without a sign. `step`: the size of a difference that matters (a
+ * change, half an interval). Digits far below it are left out, and a number far below it is 0. Examples: "12.3",
+ * "1,230", "4.56 million", "0.00012", "1.03 × 10⁻⁹".
  */
 export function brief(value: number, step?: number | null): string {
   const size = Math.abs(value)
@@ -47,14 +48,14 @@ export function brief(value: number, step?: number | null): string {
   return grouped(trim(rounded.toFixed(Math.min(decimals, 12))))
 }
 
-/** "1.03 × 10⁻⁹". */
+/** Writes a number by its power of ten: "1.03 × 10⁻⁹". */
 function byPower(size: number): string {
   const [digits = '', power = ''] = size.toExponential(SIGNIFICANT - 1).split('e')
   const raised = Array.from(String(Number(power)), (sign) => RAISED[sign]).join('')
   return `${trim(digits)} × 10${raised}`
 }
 
-/** To 3 significant digits, or coarser where a fifteenth of `step` is. */
+/** Rounds to 3 significant digits, or more coarsely if a fifteenth of `step` is larger. */
 function roundedBy(size: number, step: number | null | undefined): number {
   const finest = 10 ** (Math.floor(Math.log10(size)) - SIGNIFICANT + 1)
   const needed = step && Number.isFinite(step) ? 10 ** Math.floor(Math.log10(Math.abs(step) / 15)) : finest
@@ -76,15 +77,21 @@ function grouped(text: string): string {
 }
 
 const isShare = (measure: Measure): boolean => /^pct\d?$/u.test(measure.fmt ?? '')
-/** A difference of shares. */
+/** Tells whether a measure is a difference of shares. */
 const isPoints = (measure: Measure): boolean => /^pts\d?$/u.test(measure.fmt ?? '')
 const hundredfold = (measure: Measure): number => (isShare(measure) || isPoints(measure) ? 100 : 1)
 
-/** Whether values are percentages: their changes are told in points, since a percentage of a percentage misleads. */
+/**
+ * Tells whether values are percentages. Their changes are told in points, because a percentage of a percentage
+ * misleads.
+ */
 export const inPoints = (measure: Measure): boolean =>
   isShare(measure) || isPoints(measure) || measure.unit === '%'
 
-/** Words for what may lie below zero, also where no known value does, and a percentage of it above a hundred. Not "exchange" or "against". */
+/**
+ * Words for things that may be below zero even if no known value is, and of which a percentage may exceed a hundred.
+ * "exchange" and "against" do not count.
+ */
 const SIGNED = inNames(
   String.raw`\p{L}*(?:growth|margin|profit|yield|inflation|delta)s?|changes?|returns?|interest|gains?|loss(?:es)?|diffs?|differences?|(?:up)?lifts?|(?:in|de)creases?|rises?|fall`,
 )
@@ -92,7 +99,7 @@ const SIGNED_WHOLE = inNames(
   '(?:im)?balances?|temperatures?|temp|degrees?|°[cf]|net|positions?|elevations?|altitudes?',
 )
 
-/** A pattern of whole words in names as "unit_price" and "unit price", and "unitPrice" once it is `spoken`. */
+/** Makes a pattern of whole words in names such as "unit_price" and "unit price", and "unitPrice" once it is `spoken`. */
 function inNames(words: string): RegExp {
   return new RegExp(String.raw`(?<!\p{L})(?:${words})(?!\p{L})`, 'iu')
 }
@@ -114,14 +121,14 @@ export function boundsOf(measure: Measure, values: readonly number[]): [number, 
   return counted ? [0, Number.POSITIVE_INFINITY] : none
 }
 
-/** A value of a measure: "9 minutes", "€1,230", "44.2 %", "below zero by 3 degrees" is "-3 degrees". */
+/** Words a value of a measure: "9 minutes", "€1,230", "44.2 %"; "below zero by 3 degrees" is "-3 degrees". */
 export function amount(value: number | null, measure: Measure, step?: number | null): string {
   if (value === null || !Number.isFinite(value)) return 'unknown'
   const text = withUnit(Math.abs(value), measure, step)
   return value < 0 && /[1-9]|almost/u.test(text) ? `minus ${text}` : text
 }
 
-/** The size of a change, without direction: "19 minutes", "3.4 points" of a share. */
+/** Words the size of a change, without direction: "19 minutes", "3.4 points" of a share. */
 export function changeOf(value: number, measure: Measure, step?: number | null): string {
   const size = Math.abs(value)
   if (inPoints(measure)) {
@@ -133,7 +140,7 @@ export function changeOf(value: number, measure: Measure, step?: number | null):
 
 const pointsOf = (text: string): string => `${text} ${text === '1' ? 'point' : 'points'}`
 
-/** Units that are numbers: 129,726 thousand is told as "130 million". */
+/** Units that are numbers: 129,726 thousand is written as "130 million". */
 const MULTIPLE = /^(thousand|million|billion)s?(?: (?:of )?(\p{L}.*))?$/iu
 const MULTIPLES: Record<string, number> = { thousand: 1e3, million: 1e6, billion: 1e9 }
 
@@ -155,7 +162,10 @@ function withUnit(size: number, measure: Measure, step?: number | null): string 
 
 const oneOf = (unit: string): string => (/^\p{Ll}{4,}$/u.test(unit) ? singular(unit) : unit)
 
-/** Two values of a measure with their unit once: "8.4 to 9.4 minutes", "€20 to €23", "41.5 to 46.7 %"; "about 1" where three digits do not tell them apart. */
+/**
+ * Words two values of a measure with their unit once: "8.4 to 9.4 minutes", "€20 to €23", "41.5 to 46.7 %"; "about 1"
+ * if three digits do not distinguish them.
+ */
 export function both(
   [first, second]: readonly [number | null, number | null],
   measure: Measure,
@@ -169,7 +179,10 @@ export function both(
   return `${shared ? from.slice(0, -end.length) : from} ${joined} ${to}`
 }
 
-/** "25.8 against 22.3 minutes", "44.2 % against 44.8 %"; "both are about 100" where three digits do not tell them apart. */
+/**
+ * Words two values in comparison: "25.8 against 22.3 minutes", "44.2 % against 44.8 %"; "both are about 100" if three
+ * digits do not distinguish them.
+ */
 export function against(
   [value, base]: readonly [number | null, number | null],
   measure: Measure,
@@ -186,8 +199,8 @@ export function against(
 const OFF = 0.15
 
 /**
- * Whether two values, as a sentence rounds them, are about as far apart as they are. 117,500 and 116,400 are not: "118,000, up 0.94 %
- * from 116,000" would contradict itself.
+ * Tells whether two values, as a sentence rounds them, differ by about as much as they do. 117,500 and 116,400 do
+ * not: "118,000, up 0.94 % from 116,000" would contradict itself.
  */
 export function apartAsTold(
   [value, base]: readonly [number, number],
@@ -201,7 +214,10 @@ export function apartAsTold(
   return Math.abs(told(value) - told(base) - apart) <= OFF * Math.abs(apart)
 }
 
-/** A share of a whole or of a change, as a percentage without sign: 0.834 is "83 %". Above ten times, "12 times". */
+/**
+ * Words a share of a whole or of a change, as a percentage without sign: 0.834 is "83 %". Above ten times it is "12
+ * times".
+ */
 export function shareOf(share: number | null): string {
   if (share === null || !Number.isFinite(share)) return 'an unknown share'
   const size = Math.abs(share)
@@ -211,7 +227,7 @@ export function shareOf(share: number | null): string {
   return `${size < 0.1 ? trim((size * 100).toPrecision(2)) : Math.round(size * 100)} %`
 }
 
-/** How sure a claim is, in the four steps of the grades. */
+/** The words for how sure a claim is, by its grade. */
 export const CERTAINTY: Record<Grade, string> = {
   firm: 'clearly',
   likely: 'probably',
@@ -219,7 +235,7 @@ export const CERTAINTY: Record<Grade, string> = {
   withheld: 'must not be read',
 }
 
-/** A value out of the data, in its own spelling and in quotes, on one line, at most 60 characters. */
+/** Returns a value of the data in quotes, in its own spelling, on one line, at most 60 characters. */
 export function quoted(value: unknown): string {
   if (value === null || value === undefined) return 'no value'
   const text = (typeof value === 'string' ? value : JSON.stringify(value)).replaceAll(/\s+/gu, ' ').trim()
@@ -228,7 +244,7 @@ export function quoted(value: unknown): string {
   return `"${letters.length <= 60 ? text : `${letters.slice(0, 59).join('')}…`}"`
 }
 
-/** The rows of one value of a column: `country "DE"`, "the part without a country". */
+/** Names the rows of one value of a column: `country "DE"`, "the part without a country". */
 export function partNamed(label: string, value: unknown): string {
   return value === null || value === undefined
     ? `the part without ${withArticle(label)}`

@@ -24,14 +24,14 @@ import { columnName, filterText, grainOf, NotTaken, readTime, withoutCalls, with
 export type { DbtFile, NotRead } from './project.ts'
 
 export interface ImportTarget {
-  /** The connection over which the models' tables are read, and their schema. */
+  /** The connection with the models' tables, and their schema. */
   connection: string
   schema: string | null
 }
 
 export interface Imported {
   metrics: { metric: string; source: string; file: string }[]
-  /** The metrics that are not taken over. */
+  /** The metrics that are not imported. */
   left: NotRead[]
   /** The parts of the files that have no counterpart in metrics: keys of metrics, tests, saved queries. */
   notRead: NotRead[]
@@ -41,18 +41,18 @@ export interface Imported {
 interface Leaf {
   measure: Measure
   conditions: string[]
-  /** A step without rows is zero. */
+  /** True if a step without rows is zero. */
   zero: boolean
 }
 
 interface Value {
   leaves: Leaf[]
-  /** `inside`: with the conditions in each aggregate. */
+  /** Prints the value. `inside`: with the conditions in each aggregate. */
   print(inside: boolean): string
   ratio?: { numerator: Value; denominator: Value }
 }
 
-/** `files`: of one project, read together. */
+/** Imports metrics. `files`: the files of one project, which are read together. */
 export function importDbt(files: readonly DbtFile[], target: ImportTarget): Imported {
   const project = new Project(files)
   const importer = new Importer(project, target)
@@ -150,7 +150,7 @@ class Importer {
     return source
   }
 
-  /** `path` holds the metrics that this one is a part of, so that no metric is made of itself. */
+  /** Returns the value of a metric. `path`: the metrics that this one is a part of, so that no metric is made of itself. */
   #value({ given, model }: Metric, more: unknown[], path: string[]): Value {
     if (path.includes(given.name)) throw new NotTaken(`it is made of itself, through "${path.at(-1)}"`)
     if (fieldsOf(given.config).enabled === false) throw new NotTaken('it is disabled')
@@ -198,7 +198,7 @@ class Importer {
     }
   }
 
-  /** A metric that another one names, with the filters of both. The legacy form also names measures here. */
+  /** Returns a metric that another one names, with the filters of both. The legacy form also names measures here. */
   #input(given: unknown, filters: unknown[], path: string[]): Value {
     const input: Fields = typeof given === 'string' ? { name: given } : fieldsOf(given)
     const name = textOf(input.name ?? input.measure)
@@ -307,7 +307,7 @@ const INSTEAD: Record<string, string> = {
   conversion: ': use the method "funnel"',
 }
 
-/** A division by zero is null here as it is. */
+/** The form of a divisor that dbt guards against zero. A division by zero is null in Assay anyway. */
 const DIVISOR = /\/\s*nullif\s*\(\s*(\w+)\s*,\s*0(?:\.0*)?\s*\)/gi
 
 const SQL_WORDS = new Set('case when then else end and or not in is null true false'.split(' '))
@@ -326,7 +326,10 @@ function printed({ ratio, print }: Value, inside: boolean): string | Fields {
   return { ratio: { numerator: ratio.numerator.print(inside), denominator: ratio.denominator.print(inside) } }
 }
 
-/** What filters may name: the dimensions and entities of the measure's own model. Others are columns of other tables. */
+/**
+ * Returns the names that filters may use: the dimensions and entities of the measure's own model. Others are columns
+ * of other tables.
+ */
 function namesIn(model: Model) {
   const ownName = (path: string): string => {
     const parts = path.split('__')

@@ -1,7 +1,7 @@
 /**
- * The YAML of a dbt project: its semantic models with measures (the legacy form), its models whose metrics aggregate by
- * themselves (the latest form), its metrics, and what it holds besides. Files are read together, as dbt does: a metric of one
- * file may be made of a measure of another.
+ * Reads the YAML of a dbt project: its semantic models with measures (the legacy form), its models whose metrics
+ * aggregate by themselves (the latest form), its metrics, and its other parts. Files are read together, as dbt does,
+ * because a metric of one file may be made of a measure of another.
  */
 import { readYaml } from '../../reading/yaml-reading.ts'
 import { columnName, withoutCalls } from './texts.ts'
@@ -14,7 +14,7 @@ export interface DbtFile {
   text: string
 }
 
-/** What was not read: `name` says what it is, `reason` why. */
+/** A part that was not read: `name` identifies it, `reason` says why. */
 export interface NotRead {
   file: string
   name: string
@@ -24,7 +24,7 @@ export interface NotRead {
 interface Dimension {
   name: string
   time: boolean
-  /** SQL: a column, or an expression. */
+  /** The SQL: a column, or an expression. */
   expr: string
   granularity: string | null
 }
@@ -36,11 +36,11 @@ export interface Model {
   /** The dimension by which metrics are counted over time. */
   time: string | null
   dimensions: Dimension[]
-  /** The names under which filters name this model's own dimensions. */
+  /** The names by which filters name this model's own dimensions. */
   own: Set<string>
-  /** SQL of each entity. */
+  /** The SQL of each entity. */
   entities: Map<string, string>
-  /** The tests of the columns, as tests of metrics have them. */
+  /** The tests of the columns, in the form of tests of metrics. */
   tests: Fields[]
   disabled: boolean
 }
@@ -53,7 +53,7 @@ export interface Measure {
 export interface Metric {
   given: Named
   file: string
-  /** The model in which it stands. */
+  /** The model that holds it; null if none does. */
   model: Model | null
 }
 
@@ -72,7 +72,7 @@ export function textOf(value: unknown): string | null {
   return typeof value === 'string' || typeof value === 'number' ? String(value).trim() : null
 }
 
-/** `ref('shop', 'orders', v=2)` is the table orders_v2. */
+/** Returns the table of a reference: `ref('shop', 'orders', v=2)` is orders_v2. */
 function tableIn(reference: string): string | null {
   const source = /source\(\s*['"]([^'"]+)['"]\s*,\s*['"]([^'"]+)['"]/.exec(reference)
   if (source) return `${source[1]}.${source[2]}`
@@ -92,7 +92,7 @@ export class Project {
   readonly notRead: NotRead[] = []
   readonly measures = new Map<string, Measure>()
   readonly metrics = new Map<string, Metric>()
-  /** What the files say of dbt's models by name: another table's name, and tests. */
+  /** The properties of dbt's models by name: another name of the table, and tests. */
   readonly #tables = new Map<string, { alias: string | null; tests: Fields[] }>()
   readonly #models: Model[] = []
 
@@ -180,7 +180,7 @@ export class Project {
     }
   }
 
-  /** A model of the latest form. Each metric with an aggregation is also a measure. */
+  /** Adds a model of the latest form. Each metric with an aggregation is also a measure. */
   #addLatest(given: Named, file: string): void {
     const metrics = namedIn(given.metrics)
     if (metrics.length === 0) return
@@ -226,7 +226,7 @@ function nameOfTest(test: unknown): string {
   return textOf(given.test_name) ?? Object.keys(given).find((key) => key !== 'name' && key !== 'config') ?? ''
 }
 
-/** What a column says of itself under `dimension` or `entity`: a type, or a map. */
+/** Returns the `dimension` or `entity` of a column: a type, or a map. */
 function annotated(column: Named, key: 'dimension' | 'entity'): Named[] {
   const given = column[key]
   if (given === undefined || given === null) return []
@@ -250,7 +250,7 @@ function ownEntities(entities: Named[], primary: unknown): Set<string> {
   return new Set(named === null ? own : [...own, named])
 }
 
-/** The columns of a model by which a change can be explained. */
+/** Returns the columns of a model by which a change can be explained. */
 export function plainDimensions({ dimensions }: Model): string[] {
   const found = dimensions.flatMap(({ time, expr }) => (time ? [] : (columnName(expr) ?? [])))
   return [...new Set(found)]

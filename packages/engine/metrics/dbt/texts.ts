@@ -9,7 +9,7 @@ export class NotTaken extends Error {}
 
 const NAME = '[A-Za-z_]\\w*'
 
-/** A column name; null for anything that is computed. */
+/** Returns a column name; null for a computed text. */
 export function columnName(text: string): string | null {
   const plain = text.trim()
   return new RegExp(`^${NAME}$`).test(plain) ? plain : null
@@ -17,7 +17,7 @@ export function columnName(text: string): string | null {
 
 export interface TimeText {
   column: string
-  /** The step to which the text cuts the column. */
+  /** The step to which the text cuts the column; null for none. */
   grain: string | null
 }
 
@@ -49,7 +49,10 @@ const CUTS: { shape: RegExp; grain: (match: RegExpExecArray) => string | null; c
   },
 ]
 
-/** `cast(ordered_at as date)` and `date_trunc('day', ordered_at)` are the column ordered_at: Assay cuts times itself. */
+/**
+ * Reads a time. `cast(ordered_at as date)` and `date_trunc('day', ordered_at)` are the column ordered_at, because
+ * Assay cuts times itself.
+ */
 export function readTime(text: string): TimeText | null {
   const plain = text.trim()
   for (const { shape, grain, column } of CUTS) {
@@ -61,14 +64,14 @@ export function readTime(text: string): TimeText | null {
 
 const FINER = /^(nanosecond|microsecond|millisecond|second|minute)$/
 
-/** A granularity of dbt as a step; null for one of the project's own. */
+/** Returns a granularity of dbt as a step; null for one of the project's own. */
 export function grainOf(granularity: string): Grain | null {
   const plain = granularity.toLowerCase()
   if (FINER.test(plain)) return 'hour'
   return (GRAINS as readonly string[]).includes(plain) ? (plain as Grain) : null
 }
 
-/** The place of the bracket that closes the one at `open`; -1 without one. Texts in quotes are passed over. */
+/** Returns the index of the bracket that closes the one at `open`; -1 if there is none. Texts in quotes are skipped. */
 function closing(text: string, open: number): number {
   let depth = 0
   for (let at = open; at < text.length; at += 1) {
@@ -85,7 +88,7 @@ function closing(text: string, open: number): number {
   return -1
 }
 
-/** The parts of a text between commas that stand in no brackets. */
+/** Returns the parts of a text between commas outside of brackets. */
 function argumentsOf(text: string): string[] {
   const parts: string[] = []
   let from = 0
@@ -103,7 +106,7 @@ function argumentsOf(text: string): string[] {
 
 const CALL = /'(?:[^']|'')*'|"[^"]*"|\b(coalesce|ifnull|nvl|nullif)\s*\(/gi
 
-/** Writes coalesce() and nullif() as `case`, which the expressions of metrics have. */
+/** Replaces coalesce() and nullif() by `case`, which the expressions of metrics have. */
 export function withoutCalls(text: string): string {
   for (const match of text.matchAll(CALL)) {
     const name = match[1]?.toLowerCase()
@@ -134,21 +137,21 @@ const CASTS = [
   new RegExp(`(${NAME})\\s*::\\s*(?:${NUMERIC})(?:\\([^)]*\\))?`, 'gi'),
 ]
 
-/** A metric is a number, and division is exact here: a cast of one to a number changes nothing. */
+/** Removes casts to a number. A metric is a number, and division is exact here, so such a cast changes nothing. */
 export function withoutCasts(text: string): string {
   return CASTS.reduce((left, shape) => left.replaceAll(shape, '$1'), text)
 }
 
 export interface Names {
-  /** The SQL of a dimension by the path that a filter gives, such as `order__status`. Throws NotTaken. */
+  /** Returns the SQL of a dimension by the path in a filter, such as `order__status`. Throws NotTaken. */
   dimension(path: string): string
-  /** The column of an entity. Throws NotTaken. */
+  /** Returns the column of an entity. Throws NotTaken. */
   entity(path: string): string
 }
 
 const REFERENCE = /\{\{\s*(Dimension|Entity)\(\s*['"]([^'"]+)['"]\s*\)\s*\}\}/g
 
-/** A filter of dbt as a condition: `{{ Dimension('order__status') }}` becomes its column. */
+/** Returns a filter of dbt as a condition: `{{ Dimension('order__status') }}` becomes its column. */
 export function filterText(filter: string, names: Names): string {
   const text = filter.replaceAll(REFERENCE, (_, kind: string, path: string) =>
     kind === 'Entity' ? names.entity(path) : names.dimension(path),

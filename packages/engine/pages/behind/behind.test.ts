@@ -64,7 +64,7 @@ function pageOf(text: string, { tables, analyses, reading }: PageData, rows = tr
   return insightPage(insight, [], rows ? { tables, analyses, provenance } : undefined)
 }
 
-/** Each number that leads on: its signs, the text of its place. */
+/** Returns each number that is a link: its signs and the text of its place. */
 function linksIn(html: string): [signs: string, place: string][] {
   return [...html.matchAll(/<a class="number" href="#([^"]+)"[^>]*>(.*?)<\/a>/g)].map(([, anchor, signs]) => {
     const at = html.indexOf(` id="${anchor}"`)

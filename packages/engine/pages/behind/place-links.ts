@@ -10,9 +10,9 @@ import type { BehindPage } from './sheets.ts'
 
 const FRAME = /(?:\u2063|%E2%81%A3)(n\d+|\/n)(?:\u2063|%E2%81%A3)/g
 const CLOSE = '\u2063/n\u2063'
-/** A printed text of more characters is a sentence: the numbers in it lead to its place. */
+/** The most characters of a text that is one link. In a longer one the numbers lead to its place. */
 const LONGEST_VALUE = 40
-/** Not within an entity or behind a backslash. */
+/** Numbers that do not stand within an entity or behind a backslash. */
 const NUMBERS = /(?<![\w.,\-#&\\])[+\-−]?\d[\d,]*(?:\.\d+)?(?: ?%)?(?![\w-]|[.,]\d)/g
 
 interface Env {
@@ -108,7 +108,7 @@ function framedLines(
 interface TableWalk {
   mark: Mark | undefined
   first: number
-  /** Rows of the body before this one; -1 in the head. */
+  /** The number of body rows before this one; -1 in the head. */
   row: number
   column: number
   cursor: number
@@ -190,7 +190,10 @@ function linked(tokens: readonly Token[], links: NonNullable<Env['links']>, stat
   return out
 }
 
-/** `apart`: a cell of a table is reached by the pointer; by keyboard the section below leads there. */
+/**
+ * Returns the opening tag of a link. `apart`: a cell of a table, which the pointer reaches; by keyboard the section
+ * below leads there.
+ */
 function linkOpen(link: NonNullable<Env['links']>[number] | undefined): string {
   if (!link) return '<a>'
   const index = link.apart ? ' tabindex="-1"' : ''

@@ -32,7 +32,7 @@ function countText(total: number): string {
   return total === 1 ? 'one row' : `${formatCount(total)} rows`
 }
 
-/** An empty cell also counts as a number. */
+/** Tells whether a cell is a number. An empty cell counts as one. */
 function isNumber(cell: unknown): boolean {
   return cell === null || cell === undefined || typeof cell === 'number'
 }

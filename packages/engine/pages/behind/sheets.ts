@@ -6,7 +6,7 @@ import type { Cell, Outcome, PageInsight, Table } from '@assay/model/insight'
 import { pathIn, valueAt, whereText } from '@assay/model/places'
 import type { Mark, Origin } from '@assay/model/provenance'
 
-/** The parts of an insight that hold it. */
+/** The parts of an insight that hold the data. */
 export interface Behind {
   tables: Record<string, Table>
   analyses: Record<string, Outcome>
@@ -14,12 +14,12 @@ export interface Behind {
 }
 
 export interface Sheet {
-  /** Its anchor in the page. */
+  /** The anchor of the sheet in the page. */
   id: string
-  /** "late", or "points of trend". */
+  /** The name, such as "late" or "points of trend". */
   name: string
   columns: string[]
-  /** Each with its index. */
+  /** The rows, each with its index. */
   rows: [index: number, cells: Cell[]][]
   total: number
 }
@@ -36,15 +36,15 @@ export interface BehindPage {
   sheets: readonly Sheet[]
   /** The values of outcomes, by block. */
   fields: ReadonlyMap<string, Field[]>
-  /** The sheet that an analysis was computed from, where the page shows it. */
+  /** Returns the sheet that an analysis was computed from, if the page shows it. */
   sourceOf(block: string): Sheet | undefined
   /** Returns where the page shows an origin, or null if no sheet has it. */
   placeOf(origin: Origin): { anchor: string; says: string } | null
 }
 
-/** The first rows of each sheet; those that the text prints come on top. */
+/** The number of first rows of each sheet. Rows that the text prints are added to them. */
 const FIRST_ROWS = 200
-/** The most rows of one sheet, and the most cells of all. */
+/** The most rows of one sheet, and the most cells of all sheets. */
 const MOST_ROWS = 1000
 const MOST_CELLS = 50_000
 
@@ -54,7 +54,7 @@ function sheetId({ block = '', field }: Origin): string {
   return field === undefined || field === 'size' ? `rows-${block}` : `rows-${block}-${field}`
 }
 
-/** A mark of a table in the text stands for the first rows of its block. */
+/** Returns the origins of a mark. A mark of a table in the text stands for the first rows of its block. */
 function originsOf({ from, table }: Mark): Origin[] {
   if (!table) return from
   return table.rows.flatMap(([first, last]) => [
@@ -63,7 +63,7 @@ function originsOf({ from, table }: Mark): Origin[] {
   ])
 }
 
-/** Returns the rows that the text prints, by sheet. A sheet that is named without a row is shown, too. */
+/** Returns the rows that the text prints, by sheet. A sheet that is named without a row is shown too. */
 function askedRows(origins: readonly Origin[]): Map<string, { origin: Origin; rows: Set<number> }> {
   const asked = new Map<string, { origin: Origin; rows: Set<number> }>()
   for (const origin of origins) {
@@ -92,7 +92,7 @@ function tableAt({ tables, analyses }: Behind, { block = '', field }: Origin): T
   return { columns, rows, total: rows.length }
 }
 
-/** `tableAt`, once for each sheet: a thousand numbers may come from one list of many rows. */
+/** Returns `tableAt` with one look-up for each sheet, because a thousand numbers may come from one list of many rows. */
 function tablesOf(behind: Behind): (origin: Origin) => Table | null {
   const known = new Map<string, Table | null>()
   return (origin) => {
@@ -119,7 +119,7 @@ function sheetOf(id: string, origin: Origin, table: Table, asked: ReadonlySet<nu
   }
 }
 
-/** The blocks whose rows a chart draws, or a finding was computed from. */
+/** Returns the blocks whose rows a chart draws, or from which a finding was computed. */
 function blocksAround({ charts, reading }: Pick<PageInsight, 'charts' | 'reading'>): Origin[] {
   const named = [...charts.map(({ block }) => block), ...(reading?.proofs ?? []).map(({ of }) => of)]
   return [...new Set(named)].map((block) => ({ block }))
@@ -190,7 +190,7 @@ function placesOf(
   }
 }
 
-/** The longest value that is repeated beside its place. */
+/** The most characters of a value that is repeated beside its place. */
 const LONGEST_SAID = 60
 /** The most characters of a cell that are shown. */
 const MOST_CHARACTERS = 300
