@@ -84,7 +84,7 @@ select count(*) as n from range($n)
 
 test('says its version and explains every command', async () => {
   const { version } = JSON.parse(
-    readFileSync(path.join(path.dirname(assay), '..', 'package.json'), 'utf8'),
+    readFileSync(path.join(import.meta.dirname, '..', 'package.json'), 'utf8'),
   ) as {
     version: string
   }
@@ -98,7 +98,7 @@ test('says its version and explains every command', async () => {
 })
 
 test('docs/cli.md has every command and every exit code', () => {
-  const guide = readFileSync(path.join(path.dirname(assay), '..', 'docs', 'cli.md'), 'utf8')
+  const guide = readFileSync(path.join(import.meta.dirname, '..', 'docs', 'cli.md'), 'utf8')
   const cell = (text: string): string => text.replaceAll('|', '\\|')
   const rows = COMMANDS.map(({ name, operands, summary }) => {
     const usage = operands ? `${name} ${operands}` : name

@@ -10,7 +10,7 @@ import { existsSync, mkdtempSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { freePort } from './free-port.ts'
-import { type Service, startService, temporaryFolder } from './service.ts'
+import { assay, type Service, startService, temporaryFolder } from './service.ts'
 import { runShell, type ShellResult, shellBlocks } from './shell-blocks.ts'
 import { openShellCommands, type ShellCommands } from './shell-commands.ts'
 
@@ -21,7 +21,6 @@ const skip = missing.length > 0 ? `not on this machine: ${missing.join(', ')}` :
 /** Puts the Node that runs this first in PATH. A wrapper in its place would double the time of a short command. */
 const PINNED = `${path.dirname(process.execPath)}${path.delimiter}${process.env.PATH}`
 const LINKS = [
-  'bin',
   'packages',
   'templates',
   'package.json',
@@ -42,6 +41,8 @@ interface Place {
   programs?: string
   /** Functions that the shell defines before the scripts. */
   functions?: string
+  /** Whether `assay` is that of the clone; else it is that of a release, which starts sooner. */
+  fromSources?: boolean
 }
 
 /** The folder of the scripts' folders, which stays until the end: a process that stays may use one of them as its own. */
@@ -49,11 +50,15 @@ const { folder: whole, remove: removeWhole } = temporaryFolder()
 after(removeWhole)
 
 /** Runs scripts in a folder of their own that looks like the clone. */
-async function paste(scripts: string[], { home, port, programs, functions }: Place): Promise<ShellResult> {
+async function paste(
+  scripts: string[],
+  { home, port, programs, functions, fromSources = false }: Place,
+): Promise<ShellResult> {
   const folder = mkdtempSync(path.join(whole, 'docs-'))
   const receivers = await freePort()
   for (const name of LINKS)
     if (existsSync(path.join(root, name))) symlinkSync(path.join(root, name), path.join(folder, name))
+  symlinkSync(path.dirname(fromSources ? path.join(root, 'bin/assay.js') : assay), path.join(folder, 'bin'))
   const environment = {
     PATH: programs ?? process.env.PATH,
     HOME: folder,
@@ -111,14 +116,14 @@ describe('what is pasted', { concurrency: 3, skip }, () => {
     assert.equal(tests, 'npm ci && npm test\n')
     const pinned = `export PATH="${PINNED}"`
     const scripts = [start!, workflow!, offline!, pinned, ...blocksOf('operating')]
-    const { outputs } = await paste(scripts, { port: await freePort() })
+    const { outputs } = await paste(scripts, { port: await freePort(), fromSources: true })
     assert.match(outputs[1]!, /^flight-delays {2}/m)
     assert.match(outputs[1]!, /^# /m)
     assert.match(outputs[1]!, /How this was computed/)
   })
 
   test("the README's demo shows the insight and the verified webhook", async () => {
-    const { outputs } = await paste(['npm run demo'], { port: await freePort() })
+    const { outputs } = await paste(['npm run demo'], { port: await freePort(), fromSources: true })
     assert.match(outputs[0]!, /job\.completed/)
     assert.match(outputs[0]!, /verified/)
     assert.match(outputs[0]!, /^\*\*27\.3 % of 85,200 flights/mu, 'the headline')

@@ -27,7 +27,7 @@ const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).dig
 test('the compiled program runs below node_modules, names no source of ours, and pins what production needs', async () => {
   await ensureConsole()
   const program = path.join(folder, 'node_modules/assay')
-  writeProgram(program)
+  await writeProgram(program)
   symlinkSync(path.join(root, 'node_modules'), path.join(program, 'node_modules'), 'junction')
   const run = (...args: string[]) =>
     spawnSync(process.execPath, [path.join(program, 'bin/assay.js'), ...args], {

@@ -8,6 +8,7 @@ import path from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { ensureConsole } from '../packages/console/build.ts'
+import { ensureProgram } from './program.ts'
 import { together } from './together.ts'
 
 /**
@@ -66,7 +67,9 @@ const late = setTimeout(() => {
   process.stderr.write(`The tests still run after ${WHOLE_LIMIT_MS / 60_000} minutes and are ended.\n`)
   ended.abort()
 }, WHOLE_LIMIT_MS)
-if (files.some((file) => file.startsWith('test/console'))) await ensureConsole({ fresh: true })
+const whole = files.filter((file) => file.startsWith('test/'))
+await ensureConsole({ fresh: whole.some((file) => file.startsWith('test/console')) })
+if (whole.length > 0) process.env.ASSAY_TEST_PROGRAM = await ensureProgram()
 const { paths, held } = together(files, { root, folder, alone: COSTLIEST })
 const stream = run({
   files: paths,

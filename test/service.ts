@@ -9,7 +9,8 @@ import path from 'node:path'
 import { readServerFile } from '../packages/cli/server-file.ts'
 
 const root = path.dirname(import.meta.dirname)
-export const assay = path.join(root, 'bin', 'assay.js')
+/** The command: of the program that the run of the tests has made (program.ts), or of the clone. */
+export const assay = path.join(process.env.ASSAY_TEST_PROGRAM ?? root, 'bin', 'assay.js')
 
 export interface Service {
   url: string

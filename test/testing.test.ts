@@ -4,11 +4,11 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, test } from 'node:test'
 import { openCommands } from './commands.ts'
-import { assay, temporaryFolder } from './service.ts'
+import { temporaryFolder } from './service.ts'
 
 const { folder, remove } = temporaryFolder()
 after(remove)
-const root = path.dirname(path.dirname(assay))
+const root = path.dirname(import.meta.dirname)
 
 const commands = openCommands({
   cwd: folder,

@@ -47,8 +47,8 @@ async function release({ platforms, to, draft }: Wanted): Promise<void> {
   mkdirSync(out)
   try {
     const program = path.join(stage, 'program')
-    writeProgram(program)
-    say('compiled')
+    await writeProgram(program)
+    say('bundled')
     const images: Descriptor[] = []
     const materials: Material[] = []
     for (const [at, platform] of platforms.entries()) {

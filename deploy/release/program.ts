@@ -1,20 +1,12 @@
 /**
- * The program of a release: one folder of compiled JavaScript with the command `assay`, the console, the templates
+ * The program of a release: one folder of JavaScript with the command `assay`, the console, the templates
  * and the migrations. Its package.json names all that it needs, and its npm-shrinkwrap.json pins the versions. The
  * folder is the same in a tarball, an archive and an image.
  */
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  globSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { compile, exportedFiles, type Manifest, manifestOf, READ, withNeeded } from '../pack.ts'
+import { type Manifest, manifestOf, READ, withNeeded } from '../pack.ts'
+import { bundle } from './bundle.ts'
 
 const root = path.join(import.meta.dirname, '../..')
 const jsonOf = (file: string): unknown => JSON.parse(readFileSync(path.join(root, file), 'utf8'))
@@ -70,27 +62,6 @@ function shrinkwrap(manifest: object): object {
   return { ...lock, packages: { '': manifest, ...Object.fromEntries(kept) } }
 }
 
-/** Replaces imports of our packages by the paths of their files in the program. */
-function nameFiles(folder: string): void {
-  const files = new Map(
-    Object.entries(exportedFiles()).map(([specifier, [file]]) => [
-      specifier,
-      path.relative(path.join(root, 'packages'), file).replace(/\.ts$/, '.js'),
-    ]),
-  )
-  for (const one of globSync('**/*.js', { cwd: folder })) {
-    const at = path.join(folder, one)
-    const text = readFileSync(at, 'utf8')
-    const named = text.replaceAll(/(['"])(@assay\/[\w/-]+)\1/g, (_, quote: string, specifier: string) => {
-      const file = files.get(specifier)
-      if (file === undefined) throw new Error(`${one} imports ${specifier}, which no package exports`)
-      const relative = path.posix.relative(path.posix.dirname(one), file)
-      return `${quote}${relative.startsWith('.') ? relative : `./${relative}`}${quote}`
-    })
-    if (named !== text) writeFileSync(at, named)
-  }
-}
-
 /** Adds the command. `bin/runtime.js` finds a Node for it. */
 function addCommand(folder: string): void {
   mkdirSync(path.join(folder, 'bin'))
@@ -103,16 +74,14 @@ function addCommand(folder: string): void {
 }
 
 /** Writes the program into `folder`, which must not exist. The console must be built. */
-export function writeProgram(folder: string): void {
+export async function writeProgram(folder: string): Promise<void> {
   if (!existsSync(path.join(root, 'packages/console/dist/index.html')))
     throw new Error(
       'The console is not built: run "npm ci" or "node bin/runtime.js packages/console/build.ts".',
     )
   const names = withNeeded(['cli'])
   mkdirSync(folder, { recursive: true })
-  compile(names, folder, { declaration: false })
-  rmSync(path.join(folder, 'tsconfig.json'))
-  nameFiles(folder)
+  await bundle(names, folder)
   for (const name of [...names, BUILT])
     for (const [from, to] of READ[name] ?? [])
       cpSync(path.join(root, from), path.join(folder, name, to), { recursive: true })

@@ -96,11 +96,11 @@ function planOf(command: readonly string[], folders: readonly Folder[]): Plan {
   }
 }
 
-/** Returns the paths of the program: this package, those that it imports, and the modules beside and above them. */
+/** Returns the paths of the program: this package, those that it imports (or, in a release, what they share), and the modules beside and above them. */
 function program(): string[] {
   const own = realpathSync(path.join(import.meta.dirname, '../..'))
   const found = new Set([own, ...Object.values(sampleFiles()).map((file) => path.dirname(file))])
-  for (const name of ['model', 'net']) found.add(path.join(own, '..', name))
+  for (const name of ['model', 'net', 'shared']) found.add(path.join(own, '..', name))
   for (let folder = own; folder !== path.dirname(folder); folder = path.dirname(folder))
     found.add(path.join(folder, 'node_modules'))
   return [...found, process.execPath].filter((one) => existsSync(one))

@@ -24,7 +24,9 @@ const MOST_MS = 30_000
 
 /** Returns when the program (the engine and the packages that it imports) last changed, in milliseconds. */
 function changed(): number {
-  const folders = ['.', '../model', '../net'].map((name) => path.join(ENGINE, name)).filter(existsSync)
+  const folders = ['.', '../model', '../net', '../shared']
+    .map((name) => path.join(ENGINE, name))
+    .filter(existsSync)
   const files = folders.flatMap((folder) =>
     readdirSync(folder, { encoding: 'utf8', recursive: true }).map((file) => path.join(folder, file)),
   )
