@@ -22,6 +22,7 @@ import { nodesRow } from './rows/nodes.ts'
 import { queuesRow } from './rows/queues.ts'
 import { reportColdRow } from './rows/report-cold.ts'
 import { runToCompletedRow } from './rows/run-to-completed.ts'
+import { scaleRow } from './rows/scale.ts'
 import { scalingRow } from './rows/scaling.ts'
 import { sourcesRow } from './rows/sources.ts'
 import { startRow } from './rows/start.ts'
@@ -42,6 +43,7 @@ const ROWS: Row[] = [
   reportColdRow,
   finishedJobsRow,
   sourcesRow,
+  scaleRow,
   memoryRow,
   startRow,
   scalingRow,

@@ -15,7 +15,7 @@ export interface BlockAsk {
 
 const instance = await DuckDBInstance.create(':memory:', { threads: '1' })
 const connection = await instance.connect()
-const engine = { connection, close: () => undefined }
+const engine = { connection, memory_bytes: 0, close: () => undefined }
 const guard = createGuard(engine)
 
 async function once({ side, sql }: BlockAsk): Promise<void> {

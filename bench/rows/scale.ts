@@ -1,0 +1,276 @@
+/**
+ * Analyses that stay in a database of very many rows, beside the database alone: what each costs more than a query written by hand,
+ * what it brings here, and a brief of which one day is new.
+ */
+import { writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import type { Lineage } from '@assay/model/insight'
+import { atMost, type Figure, type Missing } from '../figure.ts'
+import {
+  type Form,
+  inTurns,
+  milliseconds,
+  type Running,
+  startPeer,
+  withFolder,
+  withService,
+} from '../measure.ts'
+import type { ClientAnswer } from '../peers/source-client.ts'
+import { SALES, SALES_DATABASES, type Sales, type SalesDatabase } from '../sales.ts'
+
+const TIMEOUT_S = 7000
+/** A turn over the long form takes minutes. */
+const LONG_TURNS = 2
+/** Methods that sort, join rows or scan them many times: over the long form they take hours. */
+const SLOW = new Set(['anova', 'experiment', 'profile', 'drivers', 'correlation', 'funnel', 'ab_test'])
+
+/** Analyses of one pass over the rows, and those that are aggregated first. */
+const METHODS: Readonly<Record<string, string>> = {
+  describe: 'method: describe\nvalue: price',
+  pareto: 'method: pareto\nvalue: amount\nby: region',
+  compare: 'method: compare\ntime: day\nvalue: amount\nperiod: week\naggregate: sum',
+  trend: 'method: trend\ntime: day\nvalue: amount',
+  seasonality: 'method: seasonality\ntime: day\nvalue: amount',
+  forecast: 'method: forecast\ntime: day\nvalue: amount\nhorizon: 7',
+  anova: 'method: anova\nvalue: amount\nby: region',
+  ab_test: 'method: ab_test\nsuccess: won\ngroup: arm\ncontrol: control',
+  experiment:
+    'method: experiment\nunit: person\narm: arm\ncontrol: control\nmetrics: [{ name: amount, value: amount }]',
+  profile: 'method: profile',
+  cohorts: 'method: cohorts\nid: person\ntime: day\nevery: week',
+  drivers: 'method: drivers\nvalue: amount\ntime: day\nperiod: week\nby: [region, arm]',
+  regression: 'method: regression\ny: amount\nx: [price, won]',
+  correlation: 'method: correlation\nvalues: [amount, price]',
+  funnel: 'method: funnel\nid: person\nevent: event\ntime: day\nsteps: [visit, cart, order]',
+}
+/** Methods that are also timed beside a query written by hand. */
+const BY_HAND = { pareto: 'regions', trend: 'days', describe: 'shape' } as const
+
+const LIMITS = `limits: { timeout: ${TIMEOUT_S}s, rows: 1000 }`
+
+const templateOf = (options: string): string => `---
+${LIMITS}
+---
+
+\`\`\`analysis found
+of: sales.${SALES}
+${options}
+\`\`\`
+
+# Sales
+
+{{ found.summary }}
+`
+
+const METRIC = `metric: takings
+source: { connection: sales, table: ${SALES} }
+time: { column: day }
+value: sum(amount)
+dimensions: [region]
+`
+const KEPT = METRIC.replace('takings', 'kept_takings').concat('partitions: { reopen: 0d, deletes: none }\n')
+
+const ofMetric = (metric: string, by: string): string => `---
+${LIMITS}
+---
+
+\`\`\`metric daily
+metric: ${metric}
+${by}
+\`\`\`
+
+# Takings
+
+{% table daily %}
+`
+
+const TEMPLATES: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    Object.entries(METHODS).map(([name, options]) => [`scale-${name}`, templateOf(options)]),
+  ),
+  'scale-series': ofMetric('takings', ''),
+  'scale-brief': ofMetric('kept_takings', 'by: region'),
+}
+
+interface Ran {
+  ms: number
+  /** What was sent to the database, and what came. */
+  sql: string[]
+  rows: number
+  bytes: number
+}
+
+async function runJob({ client }: Running, template_id: string): Promise<Ran> {
+  const id = await client.jobs.create({ template_id })
+  let insight_id = ''
+  const ms = await milliseconds(async () => {
+    await client.jobs.run(id)
+    const job = await client.jobs.wait(id)
+    if (job.insight_id === null) throw new Error(`${template_id}: ${job.error?.detail}`)
+    insight_id = job.insight_id
+  })
+  const { lineage } = await client.jobs.json(insight_id)
+  const asked = (lineage as unknown as Lineage).blocks.flatMap((block) => block.asked ?? [])
+  return {
+    ms,
+    sql: asked.flatMap(({ sql }) => sql),
+    rows: asked.reduce((sum, { rows }) => sum + rows, 0),
+    bytes: asked.reduce((sum, { bytes }) => sum + bytes, 0),
+  }
+}
+
+/** Statements one after the other by the database's own client. */
+async function alone({ ask }: Sales, statements: readonly string[]): Promise<number> {
+  const peer = await startPeer('source-client.ts')
+  let ms = 0
+  for (const sql of statements) ms += (await peer.ask<ClientAnswer>({ ...ask(sql) })).ms
+  await peer.stop()
+  return ms
+}
+
+class Scale {
+  readonly #service: Running
+  readonly #sales: Sales
+  readonly #turns: number
+  readonly #work: string
+  readonly #methods: readonly string[]
+
+  constructor(
+    service: Running,
+    sales: Sales,
+    { turns, work, short }: { turns: number; work: string; short: boolean },
+  ) {
+    this.#methods = Object.keys(METHODS).filter((name) => short || !SLOW.has(name))
+    this.#service = service
+    this.#sales = sales
+    this.#turns = turns
+    this.#work = work
+  }
+
+  async figures(): Promise<(Figure | Missing)[]> {
+    return [
+      await this.#ratio('a metric by day', 'scale-series', this.#sales.hand.days),
+      ...(await this.#byHand()),
+      ...(await this.#moved()),
+      ...(await this.#brief()),
+    ]
+  }
+
+  async #ratio(what: string, template: string, hand: string, note = ''): Promise<Figure> {
+    const turns = await inTurns(
+      this.#turns,
+      async () => (await runJob(this.#service, template)).ms,
+      () => alone(this.#sales, [hand]),
+    )
+    return {
+      work: `${this.#work}: ${what}`,
+      beside: 'the query written by hand, by its own client',
+      aim: atMost(1.1),
+      compare: 'ratio',
+      unit: 'ms',
+      turns,
+      note,
+    }
+  }
+
+  async #byHand(): Promise<Figure[]> {
+    const found: Figure[] = []
+    for (const [method, hand] of Object.entries(BY_HAND)) {
+      const template = `scale-${method}`
+      const { sql } = await runJob(this.#service, template)
+      const note = `ours asks ${sql.length} statements`
+      found.push(await this.#ratio(method, template, this.#sales.hand[hand], note))
+      found.push({
+        work: `${this.#work}: ${method}`,
+        beside: 'the statements of ours, by its own client',
+        aim: atMost(1.1),
+        compare: 'ratio',
+        unit: 'ms',
+        turns: await inTurns(
+          this.#turns,
+          async () => (await runJob(this.#service, template)).ms,
+          () => alone(this.#sales, sql),
+        ),
+      })
+    }
+    return found
+  }
+
+  async #moved(): Promise<(Figure | Missing)[]> {
+    const found: (Figure | Missing)[] = []
+    for (const method of this.#methods) {
+      const work = `${this.#work}: bytes that ${method} brings here`
+      const text = 'at most 1 MB and 200 bytes for each group'
+      const ran = await runJob(this.#service, `scale-${method}`).catch((error: Error) => error)
+      if (ran instanceof Error) {
+        found.push({ work, beside: '', aim: text, reason: ran.message })
+        continue
+      }
+      const { ms, bytes, rows, sql } = ran
+      found.push({
+        work,
+        beside: '',
+        aim: { text, holds: () => bytes <= 1e6 + 200 * rows },
+        compare: 'value',
+        unit: 'kB',
+        turns: [{ ours: bytes / 1000, theirs: 0 }],
+        note: `${rows} rows of ${sql.length} answers, in ${(ms / 1000).toFixed(1)} s`,
+      })
+    }
+    return found
+  }
+
+  async #brief(): Promise<Figure[]> {
+    const first = await runJob(this.#service, 'scale-brief')
+    const turns = await inTurns(
+      this.#turns,
+      async () => (await runJob(this.#service, 'scale-brief')).ms,
+      () => alone(this.#sales, [this.#sales.hand.today]),
+    )
+    const common = {
+      work: `${this.#work}: a brief of 32 days by region, of which one is new`,
+      beside: 'the query of that day alone, by its own client',
+      turns,
+    }
+    const note = `the first run, which reads all days, took ${(first.ms / 1000).toFixed(1)} s`
+    return [
+      { ...common, aim: atMost(1.2), compare: 'ratio', unit: 'ms', note },
+      { ...common, beside: '', aim: atMost(2000, 'ms'), compare: 'value', unit: 'ms' },
+    ]
+  }
+}
+
+async function figuresOf(database: SalesDatabase, { short, turns }: Form): Promise<(Figure | Missing)[]> {
+  const rows = short ? database.rows.short : database.rows.long
+  const work = `${(rows / 1e6).toLocaleString('en-US')} million rows in ${database.name}`
+  const reason = await database.missing()
+  if (reason !== null) return [{ work, beside: 'the database alone', aim: '', reason }]
+  const sales = await database.start(rows)
+  try {
+    return await withFolder(async (folder) => {
+      const file = path.join(folder, 'connections.json')
+      const connection = { ...sales.connection, limits: { timeout_seconds: TIMEOUT_S } }
+      await writeFile(file, JSON.stringify({ connections: { sales: connection } }))
+      const settings = { ASSAY_DATA: folder, ASSAY_CONNECTIONS: file, ASSAY_MAX_TIMEOUT: '2h' }
+      return withService(settings, async (service) => {
+        await service.client.metrics.put('takings', METRIC)
+        await service.client.metrics.put('kept_takings', KEPT)
+        for (const [id, text] of Object.entries(TEMPLATES)) await service.client.templates.put(id, text)
+        const few = short ? turns : Math.min(turns, LONG_TURNS)
+        return new Scale(service, sales, { turns: few, work, short }).figures()
+      })
+    })
+  } finally {
+    await sales.close()
+  }
+}
+
+export const scaleRow = {
+  name: 'scale',
+  async run(form: Form): Promise<(Figure | Missing)[]> {
+    const found: (Figure | Missing)[] = []
+    for (const database of SALES_DATABASES.filter(({ name }) => name.includes(form.of)))
+      found.push(...(await figuresOf(database, form)))
+    return found
+  },
+}
