@@ -59,6 +59,54 @@ async function univariate(): Promise<Figure[]> {
   return found
 }
 
+/** A published table, the analysis of it, and the certified values by the names of the outcome. */
+export interface NistTable {
+  set: string
+  method: 'describe' | 'regression' | 'anova'
+  columns: Record<string, readonly number[]>
+  options: Record<string, unknown>
+  expected: Certified
+  /** Digits that the data as doubles allow. */
+  limit: Certified
+}
+
+/** Every set, but for the largest of anova, whose ten thousand rows tell what the smaller ones do. */
+export function nistTables(): NistTable[] {
+  const found: NistTable[] = []
+  for (const [set, { values, certified, limit }] of Object.entries(nist.univariate)) {
+    const v = typeof values === 'string' ? Array.from(values, Number) : values
+    const { mean, sd } = certified as { mean: number; sd: number }
+    found.push({
+      set,
+      method: 'describe',
+      columns: { v },
+      options: { value: 'v' },
+      expected: { mean, sd },
+      limit,
+    })
+  }
+  for (const [set, { y, x, degree, intercept, certified }] of Object.entries(nist.regression)) {
+    const terms = Object.keys(x).flatMap((column) =>
+      Array.from({ length: degree }, (_, index) => ({ column, power: index + 1 })),
+    )
+    const { residual_sd, r_squared } = certified
+    const estimates = certified.estimates.map((value, index): [string, number] => [
+      `estimate ${index}`,
+      value,
+    ])
+    const expected = { ...Object.fromEntries(estimates), residual_sd, r_squared }
+    const options = { y: 'y', x: terms, intercept }
+    found.push({ set, method: 'regression', columns: { y, ...x }, options, expected, limit: {} })
+  }
+  for (const [set, { groups, values, generated, certified, limit }] of Object.entries(nist.anova)) {
+    if ((generated?.replicates ?? 0) > 201) continue
+    const { g, v } = generated ? simonLesage(generated) : { g: groups!, v: values! }
+    const options = { value: 'v', by: 'g' }
+    found.push({ set, method: 'anova', columns: { g, v }, options, expected: certified, limit })
+  }
+  return found
+}
+
 /** Makes a figure that must be within half a digit of what the data allow as doubles. */
 function limited(
   of: string,

@@ -64,19 +64,23 @@ async function fill(server: Adding, bench: TestPool): Promise<void> {
       }).join(', ')})`,
   )
   await server.execute(`insert into measured values ${sql.join(', ')}`)
+  writeFileSync(path.join(bench.data, 'measured.csv'), measuredText())
+}
+
+/** The rows as CSV. */
+export function measuredText(): string {
   const lines = measured.map((row) =>
     COLUMNS.map((name) =>
       name === 'region' && row.region !== null ? `"${row.region}"` : (row[name] ?? ''),
     ).join(','),
   )
-  const file = path.join(bench.data, 'measured.csv')
-  writeFileSync(file, `${COLUMNS.join(',')}\n${lines.join('\n')}\n`)
+  return `${COLUMNS.join(',')}\n${lines.join('\n')}\n`
 }
 
 /** Writes a number as a double, because a database that reads a decimal would lose digits. */
 const numeral = (value: number): string => (Number.isInteger(value) ? String(value) : value.toExponential())
 
-const ANALYSES: Record<string, string> = {
+export const ASKED: Record<string, string> = {
   amounts: 'method: describe\nvalue: amount',
   several: 'method: describe\nvalues: [offset_by, tail, whole, flat]',
   links: 'method: correlation\nvalues: [amount, offset_by, whole, tail, flat]',
@@ -99,7 +103,15 @@ const block = (name: string, of: string, options: string): string =>
   `\`\`\`analysis ${name}\nof: ${of}\n${options}\n\`\`\`\n`
 
 /** The fields of describe that may differ, by the order of rows and the way of summing. */
-const WITHOUT = new Set(['autocorrelation', 'method', 'summary', 'doubts', 'notes', 'caveats', 'evidence'])
+export const WITHOUT = new Set([
+  'autocorrelation',
+  'method',
+  'summary',
+  'doubts',
+  'notes',
+  'caveats',
+  'evidence',
+])
 
 /** The largest relative difference of a figure: for the moments of describe, and for figures from products. */
 const BOUND = { describe: 1e-13, products: 1e-12 }
@@ -117,8 +129,8 @@ export function assertAlike(there: unknown, here: unknown, at: string, without: 
   } else assert.equal(there, here, at)
 }
 
-const NOTHING: ReadonlySet<string> = new Set()
-const describes = (name: string): boolean => ANALYSES[name]!.startsWith('method: describe')
+export const NOTHING: ReadonlySet<string> = new Set()
+export const describes = (name: string): boolean => ASKED[name]!.startsWith('method: describe')
 
 async function outcomesOf(
   server: Adding,
@@ -126,7 +138,7 @@ async function outcomesOf(
   of: string,
   front = '',
 ): Promise<{ found: Findings; outcomes: Record<string, Outcome>; template: TemplateSource }> {
-  const blocks = Object.entries(ANALYSES).map(([name, options]) => block(name, of, options))
+  const blocks = Object.entries(ASKED).map(([name, options]) => block(name, of, options))
   const template = templateOf(`---\n${front}\n---\n${blocks.join('\n')}\n# A\n\n{{ amounts.summary }}\n`)
   const found = findingsOf(await bench.run(template, {}, { connections: server.connections() }))
   return { found, outcomes: found.analyses, template }
@@ -136,7 +148,7 @@ export async function analysesAskAlike(server: Adding, bench: TestPool): Promise
   await fill(server, bench)
   const here = await outcomesOf(server, bench, 'measured', 'sources: { measured: { file: measured.csv } }')
   const there = await outcomesOf(server, bench, 'remote.measured')
-  for (const name of Object.keys(ANALYSES))
+  for (const name of Object.keys(ASKED))
     assertAlike(there.outcomes[name], here.outcomes[name], name, describes(name) ? WITHOUT : NOTHING)
   const { lineage, markdown } = there.found
   assert.equal(lineage.sources[0]!.rows, null)

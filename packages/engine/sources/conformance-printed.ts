@@ -77,18 +77,22 @@ async function fill(server: Adding, bench: TestPool): Promise<void> {
           : value.toExponential()
   const rows = visits.map((row) => `(${COLUMNS.map((name) => literal(row[name])).join(', ')})`)
   await server.execute(`insert into visits values ${rows.join(', ')}`)
+  // A DateTime of ClickHouse is a moment.
+  writeFileSync(path.join(bench.data, 'visits.csv'), visitsText(house ? 'Z' : ''))
+}
+
+/** The rows as CSV. `zone`: what stands behind a time. */
+export function visitsText(zone = ''): string {
   const quoted = (value: string | number | null): string =>
     value === null ? '' : typeof value === 'string' ? `"${value}"` : String(value)
-  // A DateTime of ClickHouse is a moment.
-  const zone = house ? 'Z' : ''
   const lines = visits.map((row) =>
     COLUMNS.map((name) => quoted(name === 'at' ? `${row.at}${zone}` : row[name])).join(','),
   )
-  writeFileSync(path.join(bench.data, 'visits.csv'), `${COLUMNS.join(',')}\n${lines.join('\n')}\n`)
+  return `${COLUMNS.join(',')}\n${lines.join('\n')}\n`
 }
 
 /** Each method by its options. */
-const ANALYSES: Record<string, string> = {
+export const PRINTED: Record<string, string> = {
   months: 'method: compare\ntime: day\nvalue: amount\nperiod: month',
   weeks: 'method: compare\ntime: at\nvalue: amount\nperiod: week\naggregate: mean',
   line: 'method: trend\ntime: day\nvalue: amount',
@@ -134,7 +138,7 @@ const NOTHING: ReadonlySet<string> = new Set()
 
 export async function methodsPrintAlike(server: Adding, bench: TestPool): Promise<void> {
   await fill(server, bench)
-  const analyses = { ...ANALYSES, moved: MOVED }
+  const analyses = { ...PRINTED, moved: MOVED }
   const file = { of: 'visits', front: 'sources: { visits: { file: visits.csv } }' }
   const here = findingsOf(await outcomesOf(server, bench, analyses, file))
   const there = findingsOf(await outcomesOf(server, bench, analyses, { of: 'remote.visits' }))

@@ -12,6 +12,7 @@ import { startProxy, type Target } from '../../../test/proxy.ts'
 import type { ConnectionAccess } from '../run/connection-requests.ts'
 import { findingsOf, openTestPool, type TestPool, templateOf } from '../run/test-pool.ts'
 import { analysesAskAlike } from './conformance-analyses.ts'
+import { digitsAreKept } from './conformance-digits.ts'
 import { keptDaysOutlive } from './conformance-kept-days.ts'
 import {
   type Adding,
@@ -230,6 +231,12 @@ export function kindConformance(promises: Promises): void {
 
   test('the SQL of methods is printed there, and answers as over a file of the same rows', () =>
     methodsPrintAlike(addingOf(server), bench))
+
+  test('over published tables analyses keep the digits there that the guide says', async () => {
+    const task = { kind: 'probe' as const, connection: server.connection, roots: bench.roots }
+    const told = await bench.pool.probe(task, { workspace_id: 'test' })
+    await digitsAreKept(addingOf(server), bench, told.ok ? told.server : promises.title)
+  })
 
   test('limits of rows, bytes and time end the query with a sentence', async () => {
     const { limits } = server.connection
