@@ -136,10 +136,13 @@ export interface SmallTaskOptions {
 export class TaskError extends Error {
   /** Whether the task itself is too large: it took longer than any may, or needed more memory than there is. */
   readonly isTooLarge: boolean
+  /** Whether it ended before its time: its caller gave up, or the pool stops. */
+  readonly isStopped: boolean
 
-  constructor(message: string, { isTooLarge = false } = {}) {
+  constructor(message: string, { isTooLarge = false, isStopped = false } = {}) {
     super(message)
     this.isTooLarge = isTooLarge
+    this.isStopped = isStopped
   }
 
   static of(
@@ -148,7 +151,7 @@ export class TaskError extends Error {
   ): TaskError {
     switch (ending.kind) {
       case 'stopped':
-        return new TaskError(`The ${task} was stopped.`)
+        return new TaskError(`The ${task} was stopped.`, { isStopped: true })
       case 'timed_out':
         return new TaskError(`The ${task} took longer than ${ending.after_ms / 1000} s.`, {
           isTooLarge: true,

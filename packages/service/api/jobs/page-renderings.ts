@@ -59,10 +59,19 @@ export async function renderedInTime(
   owner: Omit<SmallTaskOptions, 'signal'>,
   wait_ms = WAIT_MS,
 ): Promise<string | null> {
+  return inTime(clock, wait_ms, (signal) => pool.render(task, { ...owner, signal }))
+}
+
+/** Runs a task for at most `wait_ms`, its wait for a free process included. Returns null if it was not done by then. */
+export async function inTime<Result>(
+  clock: Clock,
+  wait_ms: number,
+  run: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result | null> {
   const [over, tooLong] = [new AbortController(), new AbortController()]
   void clock.sleep(wait_ms, over.signal).then(() => tooLong.abort())
   try {
-    return await pool.render(task, { ...owner, signal: tooLong.signal })
+    return await run(tooLong.signal)
   } catch (error) {
     if (tooLong.signal.aborted) return null
     throw error

@@ -1,11 +1,13 @@
 /** Answers an insight as a file for another program: the document as PDF, its tables as a workbook or as CSV. */
 
+import { TaskError } from '@assay/engine/run/pool'
 import type { TablesTask } from '@assay/engine/run/protocol'
-import { AppError } from '@assay/model/errors'
 import type { InsightData, InsightHead } from '@assay/model/insight'
 import type { FastifyReply } from 'fastify'
 import type { Call } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
+import { busyWith, fileFault } from './file-fault.ts'
+import { inTime } from './page-renderings.ts'
 
 /** The media types of files, as against those of the insight's text. */
 export const FILE_MEDIA = {
@@ -21,6 +23,9 @@ export const isFileMedia = (media: string): media is FileMedia => Object.hasOwn(
 
 /** The longest wait for a free process and for the tables, in milliseconds: common proxies give up after 60 s. */
 const WAIT_MS = 45_000
+
+const TOO_LARGE =
+  'The tables of this insight are too large to be written in the time and memory that one has. Ask for one by "table", or for application/json.'
 
 type Answering = Pick<Call, 'services' | 'principal' | 'reply'>
 
@@ -65,16 +70,15 @@ async function tablesOf(
     return { tables, ...(provenance === null ? {} : { provenance }) }
   }
   const { workspace_id } = principal
-  const answer = await services.pool
-    .tables(task, { workspace_id, signal: AbortSignal.timeout(WAIT_MS), texts })
-    .catch((error: unknown) => {
-      if (error instanceof AppError) throw error
-      services.log.warn({ err: error, insight_id }, 'the tables of an insight could not be written')
-      throw new AppError(
-        'not_acceptable',
-        'The tables of this insight are too large to be written in the time that they have. Ask for one by "table", or for application/json.',
-      )
-    })
+  const { pool, clock, log } = services
+  const answer = await inTime(clock, WAIT_MS, (signal) =>
+    pool.tables(task, { workspace_id, signal, texts }),
+  ).catch((error: unknown) => {
+    if (error instanceof TaskError)
+      log.warn({ err: error, insight_id }, 'the tables of an insight could not be written')
+    throw fileFault(error, TOO_LARGE)
+  })
+  if (answer === null) throw busyWith('the tables', WAIT_MS)
   if ('names' in answer) throw invalid([{ path: 'table', message: namesFault(answer.names) }])
   return Buffer.from(answer.file, form === 'xlsx' ? 'base64' : 'utf8')
 }

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Pool } from '@assay/engine/run/pool'
+import { type Pool, TaskError } from '@assay/engine/run/pool'
 import { FakeClock, systemClock } from '@assay/model/clock'
 import { EarlierInsight } from '@assay/model/earlier-insight'
+import { AppError } from '@assay/model/errors'
 import { uuidv7 } from '@assay/model/ids'
 import type { Chart } from '@assay/model/insight'
 import { chartPlaceholder, InsightView } from '@assay/model/insight'
@@ -282,7 +283,7 @@ test('a PDF that cannot be set is refused for five minutes, and another form is 
   const clock = new FakeClock()
   const api = await openTestServer(t, { pool: 'real', clock })
   const rendering = t.mock.method(api.parts.pool!, 'render', async () => {
-    throw new Error('The render took longer than 40 s.')
+    throw new TaskError('The render took longer than 40 s.', { isTooLarge: true })
   })
   const warned = t.mock.method(api.parts.log, 'warn')
   const id = await insightOf(api)
@@ -297,6 +298,58 @@ test('a PDF that cannot be set is refused for five minutes, and another form is 
   clock.advance(300_000)
   await pdf()
   assert.equal(rendering.mock.callCount(), 2)
+})
+
+test('a file that cannot be made is refused by its cause: too large, no free process, a stop, a fault, a silent store', async (t) => {
+  const clock = new FakeClock()
+  const api = await openTestServer(t, { pool: 'real', clock })
+  const { pool, log } = api.parts
+  t.mock.method(log, 'warn')
+  t.mock.method(log, 'error')
+  const ended = async (error: Error) => {
+    t.mock.method(pool!, 'tables', () => Promise.reject(error))
+    t.mock.method(pool!, 'render', () => Promise.reject(error))
+    const answers = []
+    for (const accept of ['text/csv', 'application/pdf']) {
+      const { status, json } = await api.ask(
+        'GET',
+        `/v1alpha/jobs/result?insight_id=${await insightOf(api)}`,
+        {
+          headers: { accept },
+        },
+      )
+      answers.push([status, json().code])
+    }
+    return answers
+  }
+  const twice = (status: number, code: string) => [
+    [status, code],
+    [status, code],
+  ]
+  const tooLarge = TaskError.of('tables', { kind: 'died', memory: true, detail: 'It had no memory left.' })
+  assert.deepEqual(await ended(tooLarge), twice(406, 'not_acceptable'))
+  assert.deepEqual(await ended(TaskError.of('tables', { kind: 'stopped' })), twice(503, 'stopping'))
+  assert.deepEqual(
+    await ended(TaskError.of('tables', { kind: 'fault', message: 'A font is gone.' })),
+    twice(500, 'internal'),
+  )
+  const silent = new AppError('store_unavailable', 'The store did not answer.')
+  assert.deepEqual(await ended(silent), twice(503, 'store_unavailable'))
+  const waits = t.mock.method(
+    pool!,
+    'tables',
+    (_: unknown, { signal }: { signal: AbortSignal }) =>
+      new Promise((_resolve, reject) =>
+        signal.addEventListener('abort', () => reject(TaskError.of('tables', { kind: 'stopped' }))),
+      ),
+  )
+  const answer = api.ask('GET', `/v1alpha/jobs/result?insight_id=${await insightOf(api)}`, {
+    headers: { accept: 'text/csv' },
+  })
+  while (waits.mock.callCount() === 0) await new Promise(setImmediate)
+  clock.advance(45_000)
+  const { status, headers, json } = await answer
+  assert.deepEqual([status, json().code, headers['retry-after']], [429, 'workspace_busy', '10'])
 })
 
 test('lists insights by their cards, and says which filter is wrong', async (t) => {

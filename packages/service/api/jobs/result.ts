@@ -158,7 +158,7 @@ export const readResult = operation({
     200: { description: 'The insight', schema: InsightView, media: INSIGHT_MEDIA },
     304: { description: 'If-None-Match names this insight and form' },
   },
-  errors: ['not_found', 'not_acceptable', 'workspace_busy'],
+  errors: ['not_found', 'not_acceptable', 'workspace_busy', 'stopping'],
   async handle(call) {
     const { services, principal, query, request, reply } = call
     const { workspace_id } = principal
