@@ -52,7 +52,7 @@ test('a draft has at most 60 lines, however much it asks and assumes', () => {
     })
     const lines = template.split('\n').length - 1
     assert.ok(lines > 50 && lines <= 60, `${lines} lines`)
-    assert.match(template, /of: parts[\s\S]*title: "amount"/)
+    assert.match(template, /of: parts[\s\S]*title: "Amount"/)
   }
 })
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cronFault } from '@assay/model/cron'
-import { cronWords } from '../../packages/console/src/words/cron.ts'
+import { cronAt, cronWords, timeOf } from '../../packages/console/src/words/cron.ts'
 
 const WORDS = {
   '@daily': 'every day at 00:00',
@@ -40,4 +40,15 @@ test('leaves a line that takes many words to speak for itself', () => {
   ]
   for (const line of [...lines, '', '0 6', 'every day', '@never', '0 6 * * FUN'])
     assert.equal(cronWords(line), null, line)
+})
+
+test('writes an expression by days and a time, and reads both back', () => {
+  for (const days of ['* * *', '* * MON-FRI', 'L * *']) {
+    const line = cronAt(days, '08:05')
+    assert.equal(cronFault(line), null, line)
+    assert.deepEqual(timeOf(line), { time: '08:05', days })
+  }
+  assert.equal(cronAt(null, '08:05'), '0 * * * *')
+  for (const line of ['', '0 * * * *', '0 6,18 * * *', '@daily', '*/5 6 * * *', '0 25 * * *', '60 6 * * *'])
+    assert.equal(timeOf(line), null, line)
 })

@@ -1,6 +1,6 @@
 /**
- * Makes pictures of docs/console.md anew: "npm run pictures", or "npm run pictures -- files audit" for some. A service of
- * its own is filled as a workspace would be, Chromium looks at it and packs what it sees as WebP.
+ * Makes the pictures of docs/console.md and docs/charts.md anew: "npm run pictures", or "npm run pictures -- files charts" for
+ * some. A service of its own is filled as a workspace would be, Chromium looks at it and packs what it sees as WebP.
  */
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -93,6 +93,52 @@ async function fillSubscriptions(api: Api): Promise<void> {
   await api.subscriptions.test(subscription_id)
 }
 
+/** A webhook at a port where nothing listens; returns the page of a delivery that was tried. */
+async function fillWebhooks(api: Api): Promise<string> {
+  const { user_id } = await api.me()
+  const { webhook_id } = await api.webhooks.create({
+    user_id,
+    presence_name: 'nightly',
+    url: 'http://127.0.0.1:9/hooks/assay',
+    description: 'The data lake',
+  })
+  await api.webhooks.test(webhook_id)
+  const [delivery] = (await api.webhooks.deliveries(webhook_id)).items
+  return `/webhooks/${webhook_id}/deliveries/${delivery!.delivery_id}`
+}
+
+/** Where a chart of each kind stands: the template, and which of its charts. */
+const CHARTS = [
+  ['monthly-forecast', 0],
+  ['experiment-readout', 0],
+  ['why-did-it-change', 0],
+  ['funnel', 0],
+  ['births-calendar', 1],
+] as const
+
+/** The charts below each other, as the console draws them. */
+async function chartsPicture(browser: Browser, url: string): Promise<Buffer> {
+  const view = { width: 1280, height: 900 }
+  const { page, context } = await openPage(browser, url, view)
+  await signIn(page, TOKEN)
+  const drawings: string[] = []
+  for (const [template_id, nth] of CHARTS) {
+    const { insight_id } = await runJob(url, template_id)
+    await page.goto(`/insights/${insight_id}`)
+    await settle(page)
+    const drawn = await page.locator('.drawing.wide').nth(nth).screenshot()
+    drawings.push(`<img src="data:image/png;base64,${drawn.toString('base64')}">`)
+  }
+  await context.close()
+  const sheet = await browser.newPage({ viewport: { width: 820, height: 600 } })
+  await sheet.setContent(
+    `<body style="margin:24px;display:grid;gap:36px;justify-items:start">${drawings.join('')}`,
+  )
+  const bytes = await webp(browser, await sheet.screenshot({ fullPage: true }))
+  await sheet.close()
+  return bytes
+}
+
 interface Picture {
   address: string
   height: number
@@ -108,6 +154,27 @@ async function share(page: Page): Promise<void> {
   await page.getByLabel('Note').fill('for the press')
   await button(page, 'Make a link').click()
   await page.locator('.secret code').waitFor()
+}
+
+async function manySets(page: Page): Promise<void> {
+  await page.getByLabel('Sets of variables').fill('origin\ttop\nORD\t3\nnowhere\t5\nSFO\t\nJFK\t10')
+  await page.locator('.sets .field-fault').first().waitFor()
+  await page.getByLabel('Sets of variables').scrollIntoViewIfNeeded()
+}
+
+async function mondays(page: Page): Promise<void> {
+  await page.getByLabel('At', { exact: true }).fill('08:00')
+  await button(page, 'Mondays').click()
+  await page.locator('.due li').nth(4).waitFor()
+  await page.getByLabel('At', { exact: true }).scrollIntoViewIfNeeded()
+  await page.evaluate(() =>
+    scrollTo(0, document.querySelector('.days-at')!.getBoundingClientRect().top - 150),
+  )
+}
+
+async function drafted(page: Page): Promise<void> {
+  await page.locator('.preview .insight-title').waitFor()
+  await settle(page)
 }
 
 async function webp(browser: Browser, png: Buffer): Promise<Buffer> {
@@ -132,6 +199,7 @@ async function main(wanted: readonly string[]): Promise<void> {
   const mail = await startMailServer({ security: 'none' })
   const env = {
     ASSAY_TOKEN: TOKEN,
+    ASSAY_WEBHOOK_TARGETS: 'public,loopback',
     ASSAY_SMTP_URL: `smtp://127.0.0.1:${mail.server.port}?tls=off`,
     ASSAY_MAIL_FROM: 'Assay <assay@example.com>',
   }
@@ -148,6 +216,7 @@ async function main(wanted: readonly string[]): Promise<void> {
   await fillFiles(api)
   await fillConnections(api)
   await fillSchedules(api)
+  const delivery = await fillWebhooks(api)
   const insight = `/insights/${insight_id}`
   const pictures: Record<string, Picture> = {
     insights: { address: '/insights', height: 900 },
@@ -161,6 +230,15 @@ async function main(wanted: readonly string[]): Promise<void> {
     subscriptions: { address: '/subscriptions', height: 340 },
     connections: { address: '/system/connections', height: 590 },
     audit: { address: '/system/audit', height: 700 },
+    delivery: { address: delivery, height: 760 },
+    editor: { address: '/templates/new?file=uploads/2025/sales.csv', height: 1100, act: drafted },
+    many: { address: '/templates/flight-delays?tab=many', height: 1100, act: manySets },
+    schedule: { address: '/schedules/new?template=flight-delays', height: 800, act: mondays },
+  }
+  if (wanted.length === 0 || wanted.includes('charts')) {
+    const bytes = await chartsPicture(browser, service.url)
+    writeFileSync(path.join(IMAGES, 'charts.webp'), bytes)
+    process.stdout.write(`charts.webp: ${bytes.length} bytes\n`)
   }
   for (const [name, { address, height, width = 1280, dark, act }] of Object.entries(pictures)) {
     if (wanted.length > 0 && !wanted.includes(name)) continue

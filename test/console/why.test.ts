@@ -57,7 +57,7 @@ test('says of a delivery what happened, when it goes on, and what to do', () => 
   const waiting = delivery({ attempts: [refused], next_attempt_at: '2026-01-31T12:05:00.000Z' })
   const told = whyDelivery(waiting, webhook(), 'webhook', NOW)
   assert.match(told, /tried once without success and will be tried again in 5 minutes/)
-  assert.match(told, /refused: Nothing listens on port 9\. .*start the receiver/)
+  assert.match(told, /The last attempt failed: Nothing listens on port 9\. .*start the receiver/)
   const off = webhook({ status: 'disabled', disabled_reason: 'It answered 410.' })
   assert.match(
     whyDelivery(waiting, off, 'webhook', NOW),
@@ -158,7 +158,7 @@ test('tells what fails at present with the page that mends it, and nothing of wh
   })
   assert.match(
     webhookTrouble(broken)!.says,
-    /refused: Nothing listens\. After 5 failed attempts in a row sending pauses: the next try is/,
+    /The last error: Nothing listens\. After 5 failed attempts in a row sending pauses: the next try is/,
   )
   assert.equal(connectionTrouble('shop', { ok: true, detail: null }), null)
   const unusable = connectionTrouble('shop', { ok: false, detail: 'Nothing listens on port 9.' })

@@ -48,6 +48,17 @@ export const EVENT_OPTIONS = TOLD_EVENTS.map((value) => ({ value, label: EVENT_W
 export const namedEvents = (types: readonly EventType[]) =>
   types.map((value) => ({ value, label: `${EVENT_WORDS[value]} (${value})` }))
 
+/** Why a schedule made no job at a due time, in a few words. */
+const UNMADE: Record<string, string> = {
+  missed: 'No node was there',
+  invalid: 'Its variables do not fit the template',
+  not_found: 'Its template is gone',
+  reader_missing: 'It has no reader',
+  queue_full: 'Too many jobs were waiting',
+  workspace_busy: 'The workspace had used up its share',
+}
+export const unmadeWords = (code: string): string => UNMADE[code] ?? 'No job could be made'
+
 export const JOB_WORDS: Record<JobStatus, string> = {
   draft: 'Not run yet',
   queued: 'Waits for a worker',

@@ -144,6 +144,8 @@ const template = createRoute({
 const editTemplate = createRoute({
   getParentRoute: () => shell,
   path: '/templates/$template_id/edit',
+  validateSearch: (search: Search): { line?: number } =>
+    Number.isInteger(search.line) ? { line: search.line as number } : {},
   component: lazyRouteComponent(() => import('./pages/editor.tsx'), 'EditTemplatePage'),
 })
 

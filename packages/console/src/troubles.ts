@@ -7,6 +7,7 @@ import { api, useMay, useMe } from './api.ts'
 import { FAILURES } from './names.ts'
 import { targetOf } from './receivers.ts'
 import { ago, size } from './words/durations.ts'
+import { reasonWords } from './words/why.ts'
 
 const REFRESH_MS = 60_000
 /** The newest of each kind that are looked at. */
@@ -61,7 +62,7 @@ export function breakerWords({ breaker }: Pick<Health, 'breaker'>, now = Date.no
 
 function receiverSays(health: Health): { says: string; action: string } | null {
   const { status, disabled_reason, failing_since, failing_reason } = health
-  const last = failing_reason === null ? '' : ` The last error: ${failing_reason}`
+  const last = failing_reason ? ` The last error: ${reasonWords(failing_reason)}` : ''
   if (status === 'disabled' && (disabled_reason !== null || failing_since !== null))
     return {
       says: `It is disabled: ${disabled_reason ?? 'its attempts failed'}.${last}`,

@@ -9,6 +9,12 @@ export function textOf(value: unknown): string {
   return Array.isArray(value) ? value.map(textOf).join(', ') : JSON.stringify(value)
 }
 
+/** "Last day" of last_day: pages are for readers; the name that programs use is its title. */
+export function inWords(name: string): string {
+  const words = name.replaceAll('_', ' ')
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
 export function splitList(value: string): string[] {
   return value
     .split(',')

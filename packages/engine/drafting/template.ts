@@ -77,7 +77,7 @@ function overTime(parts: Series, { settings, fences, drivers, beside }: Read): s
   const why = dimensions.length > 0
   const period = periodOf(parts)
   const chart = (of: string, y: string, { label }: Measured): string =>
-    `\n{% chart ${of}, type: "line", x: "time", y: "${y}", title: ${JSON.stringify(plain(label))} %}\n`
+    `\n{% chart ${of}, type: "line", x: "time", y: "${y}", title: ${JSON.stringify(titled(plain(label)))} %}\n`
   return [
     head(parts, settings),
     fences,

@@ -4,7 +4,7 @@
  */
 import type { InsightCard } from '@assay/model/insight-card'
 import { escapeHtml } from './html.ts'
-import { INSIGHT_PAGE_POLICY, PAGE_SCRIPT, wholePage } from './plain-page.ts'
+import { dayInWords, INSIGHT_PAGE_POLICY, PAGE_SCRIPT, wholePage } from './plain-page.ts'
 
 type Card = Pick<
   InsightCard,
@@ -36,7 +36,7 @@ function entry(
       ? []
       : [`${figure.label.charAt(0).toUpperCase()}${figure.label.slice(1)}: ${figure.text}`]),
     ...(grade === null ? [] : [GRADES[grade]]),
-    period ?? created_at.slice(0, 10),
+    period ?? dayInWords(created_at),
   ]
   const sentence = headline === null ? '' : `<p>${escapeHtml(headline)}</p>\n`
   return `<h2><a href="${escapeHtml(addressOf(insight_id))}">${escapeHtml(title)}</a></h2>

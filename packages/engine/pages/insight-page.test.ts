@@ -145,7 +145,9 @@ test('a page that cannot be laid out is its Markdown, of bounded length', () => 
     reading: null,
     insight_id: '',
   }
-  const html = plainInsightPage({ ...insight, template_id: 't', template_version: 'v', created_at: '2024' })
+  const created_at = '2024-02-03T04:05:06.000Z'
+  const html = plainInsightPage({ ...insight, template_id: 't', template_version: 'v', created_at })
+  assert.match(html, /<footer>Made on 3 February 2024, 04:05 UTC · template t, version v<\/footer>/)
   assert.match(html, /<h1>A &#60;b&#62;<\/h1>[^]*<pre tabindex="0">&#60;i&#62;\*{199997}<\/pre>/)
   assert.match(html, /<p>The last 3 characters are left out here\./)
 })

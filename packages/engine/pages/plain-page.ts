@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import type { Chart, PageInsight } from '@assay/model/insight'
 import { fillCharts } from '../charts/charts.ts'
-import { formatCount } from '../printing/format.ts'
+import { formatCount, formatValue } from '../printing/format.ts'
 import { ANSWER } from './answer.generated.ts'
 import { escapeHtml } from './html.ts'
 import { PAGE_STYLE } from './page-style.ts'
@@ -75,11 +75,15 @@ ${script === '' ? '' : `<script>${script}</script>\n`}</body>
 `
 }
 
+/** "28 November 2026" of a time. */
+export const dayInWords = (at: string): string => formatValue(at.slice(0, 10), 'd mmmm yyyy')
+
 export function footer(insight: PageInsight): string {
+  const { insight_id, template_id, template_version, created_at } = insight
   const parts = [
-    `Template ${insight.template_id}, version ${insight.template_version}`,
-    ...(insight.insight_id === '' ? [] : [`Insight ${insight.insight_id}`]),
-    insight.created_at,
+    `Made on ${dayInWords(created_at)}, ${created_at.slice(11, 16)} UTC`,
+    `template ${template_id}, version ${template_version}`,
+    ...(insight_id === '' ? [] : [`insight ${insight_id}`]),
   ]
   return `<footer>${escapeHtml(parts.join(' · '))}</footer>`
 }

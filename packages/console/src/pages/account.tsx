@@ -46,13 +46,13 @@ function SignIns() {
               <tr key={signIn.sign_in_id}>
                 <td>{signIn.device}</td>
                 <td>{signIn.address}</td>
-                <td>
+                <td data-label="Last used">
                   <Time at={signIn.last_used_at} />
                 </td>
-                <td>
+                <td data-label="Since">
                   <Time at={signIn.created_at} />
                 </td>
-                <td>
+                <td data-label="Ends">
                   <Time at={signIn.idle_ends_at} />
                 </td>
                 <td>{signIn.sign_in_id === present ? 'this browser' : <End signIn={signIn} />}</td>
@@ -174,7 +174,7 @@ export function AccountPage() {
     <Page title="Your account">
       {me && (
         <p>
-          {me.username ?? me.user_id}, {me.scopes.join(', ')} of {me.workspace_id}
+          {me.username ?? me.user_id}, signed in to the workspace {me.workspace_id} as {me.scopes.join(', ')}
         </p>
       )}
       {me &&

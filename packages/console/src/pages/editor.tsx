@@ -4,7 +4,7 @@ import type { VariableView } from '@assay/model/template'
 import type { EditorView } from '@codemirror/view'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useLocation, useNavigate, useParams, useSearch } from '@tanstack/react-router'
-import { type ReactNode, useRef } from 'react'
+import { type ReactNode, useEffect, useRef } from 'react'
 import { api, faultsOf } from '../api.ts'
 import { useDraft } from '../drafts/draft.ts'
 import { attributesOf, faultBelow } from '../drafts/readers.ts'
@@ -13,6 +13,7 @@ import { Builder } from '../parts/builder/builder.tsx'
 import { askedOf, DraftMetrics, DraftNotes, type DraftOf } from '../parts/drafts/draft-notes.tsx'
 import { WhatRunsWhere } from '../parts/drafts/explained.tsx'
 import { SaveOrKeep, useKeptDraft } from '../parts/drafts/kept-drafts.tsx'
+import { DraftRows } from '../parts/drafts/table-rows.tsx'
 import { Fault } from '../parts/fault.tsx'
 import { TextField } from '../parts/field.tsx'
 import { InsightText } from '../parts/insight/insight-text.tsx'
@@ -54,13 +55,15 @@ group by kind order by kind
 /** The faults of the text once it has not changed for half a second. */
 function useChecked(source: string) {
   const settled = useSettled(source)
-  return useQuery({
+  const query = useQuery({
     queryKey: ['check', settled],
     queryFn: () => api().templates.check(settled),
     enabled: settled.trim() !== '',
     gcTime: 60_000,
     placeholderData: (previous) => previous,
   })
+  const isOf = (text: string): boolean => text === settled && query.isSuccess && !query.isPlaceholderData
+  return { ...query, isOf }
 }
 
 interface Asked {
@@ -78,6 +81,28 @@ function usePreview() {
       return { ...found, insight_id: 'preview', assignment_id: '' }
     },
   })
+}
+
+/**
+ * Shows what a text that the console has written comes to, once it is checked: a draft, or a choice of the builder. A text that is
+ * typed is shown when it is asked for.
+ */
+function useShownAtOnce(
+  source: string,
+  checked: ReturnType<typeof useChecked>,
+  written: { current: string | null },
+  show: () => void,
+): void {
+  const latest = useRef(show)
+  useEffect(() => {
+    latest.current = show
+  })
+  const ready = checked.isOf(source) && checked.data?.faults.length === 0
+  useEffect(() => {
+    if (!ready || written.current !== source) return
+    written.current = null
+    latest.current()
+  }, [ready, source, written])
 }
 
 function Preview({ preview }: { preview: ReturnType<typeof usePreview> }) {
@@ -233,6 +258,8 @@ function Desk({
   first,
   fixed,
   proposes = false,
+  drafted = false,
+  line,
   above,
 }: {
   name: string
@@ -240,6 +267,10 @@ function Desk({
   fixed: boolean
   /** The template is the repository's. */
   proposes?: boolean
+  /** The text is a draft of data, which is shown at once. */
+  drafted?: boolean
+  /** Where the cursor begins. */
+  line?: number | undefined
   /** What stands above the editor, given its text and the way to replace it. */
   above?: (source: string, write: (text: string) => void) => ReactNode
 }) {
@@ -247,6 +278,7 @@ function Desk({
   const view = useRef<EditorView | null>(null)
   const checked = useChecked(draft.source)
   const preview = usePreview()
+  const written = useRef(drafted ? first.source : null)
   const put = useSave(draft, forget)
   const propose = usePropose(draft, forget)
   const save = proposes ? propose : put
@@ -258,6 +290,17 @@ function Desk({
     values: sentValues(variables, { ...firstValues(variables), ...draft.values }),
     reader: Object.keys(person).length > 0 ? { reader: person } : {},
   })
+  const write = (text: string): void => {
+    written.current = text
+    if (view.current) replaceAll(view.current, text)
+  }
+  useShownAtOnce(draft.source, checked, written, () => {
+    // A personal template is shown for a reader, who is named first.
+    if (!checked.data?.personal) preview.mutate(given())
+  })
+  useEffect(() => {
+    if (line !== undefined && view.current) goToLine(view.current, line, 1)
+  }, [line])
   return (
     <>
       <DeskHead
@@ -274,7 +317,7 @@ function Desk({
       />
       {save.isError && <Fault error={save.error} />}
       {propose.data && <Proposed branch={propose.data.branch} />}
-      {above?.(draft.source, (text) => view.current && replaceAll(view.current, text))}
+      {above?.(draft.source, write)}
       <div className="pair">
         <div>
           <Editor
@@ -321,12 +364,14 @@ function Drafted({ of }: { of: DraftOf }) {
       {(draft) => (
         <>
           <DraftNotes of={of} draft={draft} />
+          <DraftRows of={of} draft={draft} />
           {'table' in of && <DraftMetrics metrics={draft.metrics} />}
           <Desk
             key={name}
             name={name}
             first={{ template_id: draft.name, source: draft.source, values: {} }}
             fixed={false}
+            drafted
             {...('file' in of && {
               above: (source: string, write: (text: string) => void) => (
                 <Builder
@@ -359,6 +404,11 @@ function Kept({ draft_id }: { draft_id: string }) {
   )
 }
 
+function titleOf({ file, table }: { file?: string | undefined; table?: string | undefined }): string {
+  const data = file?.replace(/^.*\//, '') ?? table
+  return data === undefined ? 'New template' : `New report from ${data}`
+}
+
 export function NewTemplatePage() {
   const {
     from,
@@ -375,7 +425,7 @@ export function NewTemplatePage() {
     enabled: from !== undefined,
   })
   return (
-    <Page title="New template" wide trail={<Link to="/templates">Templates</Link>}>
+    <Page title={titleOf({ file, table })} wide trail={<Link to="/templates">Templates</Link>}>
       {draft !== undefined ? (
         <Kept key={draft} draft_id={draft} />
       ) : file !== undefined ? (
@@ -415,6 +465,7 @@ export function NewTemplatePage() {
 
 export function EditTemplatePage() {
   const { template_id } = useParams({ from: '/shell/templates/$template_id/edit' })
+  const { line } = useSearch({ from: '/shell/templates/$template_id/edit' })
   const query = useQuery({
     queryKey: ['template', template_id],
     queryFn: () => api().templates.get(template_id),
@@ -440,6 +491,7 @@ export function EditTemplatePage() {
             first={{ template_id, source, values: {} }}
             fixed
             proposes={origin === 'git'}
+            line={line}
           />
         )}
       </Loaded>

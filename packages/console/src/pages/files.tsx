@@ -125,7 +125,7 @@ function FileTable({ files }: { files: readonly StoredFile[] }) {
           <tr className="folder">
             <th scope="rowgroup" colSpan={5}>
               {folder === '' ? (
-                'In no folder'
+                'Not in a folder'
               ) : (
                 <Link to="/files" search={{ in: folder }}>
                   {folder}
@@ -177,6 +177,7 @@ function PutIn({ prefix }: { prefix: string }) {
   const folder = typed ?? folderOf(prefix)
   return (
     <section>
+      <Uploader uploads={pageUploads} folder={folder} />
       <TextField
         label="Into the folder"
         hint="Folders divided by “/”, or empty for none. Missing folders are created."
@@ -184,7 +185,6 @@ function PutIn({ prefix }: { prefix: string }) {
         value={folder}
         onChange={({ target }) => setTyped(target.value)}
       />
-      <Uploader uploads={pageUploads} folder={folder} />
     </section>
   )
 }

@@ -14,6 +14,8 @@ import { useRunTitle } from '../parts/jobs/template-title.ts'
 import { NamedValues } from '../parts/lists/fact-list.tsx'
 import { Loaded, Page } from '../parts/page.tsx'
 import { ForReader } from '../parts/readers/reader.tsx'
+import { Mend } from '../parts/runs/mend.tsx'
+import { Timeline } from '../parts/runs/timeline.tsx'
 import { ScheduleName } from '../parts/schedules/schedule-name.tsx'
 import { Copy, State, Time } from '../parts/show.tsx'
 import { UserName } from '../parts/user-name.tsx'
@@ -60,7 +62,7 @@ function Steps({ job }: { job: JobView }) {
   return (
     <ol className="steps">
       {steps.map(([name, at]) => (
-        <li key={name} className={at === null ? 'open' : 'done'}>
+        <li key={name} className={at === null ? 'open' : name === 'Failed' ? 'failed' : 'done'}>
           <span>{name}</span>
           <span className="small">{at === null ? '–' : <Time at={at} exact />}</span>
         </li>
@@ -113,6 +115,7 @@ function WhyNot({ job }: { job: JobView }) {
         {REMEDIES[job.error.code] ?? ''}{' '}
         <a href={below(`/docs/errors#${job.error.code}`)}>More about this error</a>
       </p>
+      <Mend job={job} />
     </div>
   )
 }
@@ -201,6 +204,7 @@ export function JobPage() {
                 <WhyNotTold assignment_id={job.assignment_id} />
               </div>
             )}
+            <Timeline job={job} />
             <Details job={job} />
             {job.insight_id !== null && (
               <Suspense fallback={<p className="waiting">Loading the insight…</p>}>

@@ -63,7 +63,7 @@ function Care({ template: { template_id, origin } }: { template: TemplateView })
     )
   return (
     <>
-      <Link className="button" to="/templates/$template_id/edit" params={{ template_id }}>
+      <Link className="button" to="/templates/$template_id/edit" params={{ template_id }} search={{}}>
         Edit
       </Link>
       {origin === 'workspace' && publisher && <Delete template_id={template_id} />}
@@ -94,32 +94,46 @@ function Tabs({ template_id, tab, tabs }: { template_id: string; tab: Tab; tabs:
   )
 }
 
-function Facts({ template }: { template: Whole }) {
+/** What programs and makers need. */
+function Machinery({ template: { template_id, version, commit_id, origin } }: { template: Whole }) {
   return (
-    <p className="small">
-      <code>{template.template_id}</code> · version <code>{template.version}</code>
-      {template.commit_id !== null && (
+    <>
+      <code>{template_id}</code> · version <code>{version}</code>
+      {commit_id !== null && (
         <>
           {' '}
-          · commit <code>{template.commit_id.slice(0, 12)}</code>
+          · commit <code>{commit_id.slice(0, 12)}</code>
         </>
       )}{' '}
-      · {ORIGINS[template.origin]}
+      · {ORIGINS[origin]} ·{' '}
+    </>
+  )
+}
+
+function Facts({ template }: { template: Whole }) {
+  const analyst = useMay('analyst')
+  return (
+    <p className="small">
+      {analyst && <Machinery template={template} />}
       {template.tags.length > 0 && (
         <>
-          {' '}
-          ·{' '}
           {template.tags.map((tag) => (
             <Link key={tag} className="tag" to="/templates" search={{ tag }}>
               {tag}
             </Link>
-          ))}
+          ))}{' '}
+          ·{' '}
         </>
-      )}{' '}
-      ·{' '}
-      <Link to="/jobs" search={{ template: template.template_id }}>
-        its jobs
-      </Link>
+      )}
+      {analyst ? (
+        <Link to="/jobs" search={{ template: template.template_id }}>
+          its jobs
+        </Link>
+      ) : (
+        <Link to="/insights" search={{ template: template.template_id }}>
+          its insights
+        </Link>
+      )}
     </p>
   )
 }

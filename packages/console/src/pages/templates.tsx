@@ -41,6 +41,7 @@ function Tags({ tags, chosen }: { tags: string[]; chosen: string | undefined }) 
 }
 
 function Card({ view }: { view: TemplateView }) {
+  const analyst = useMay('analyst')
   return (
     <li className="card">
       <h2>
@@ -50,12 +51,17 @@ function Card({ view }: { view: TemplateView }) {
       </h2>
       <p>{view.description}</p>
       <p className="card-foot">
-        <code>{view.template_id}</code>
+        {analyst && <code>{view.template_id}</code>}
         <span>{view.tags.join(' · ')}</span>
         {view.origin !== 'shipped' && <span className="origin">{view.origin}</span>}
       </p>
     </li>
   )
+}
+
+function foundWords(found: number, all: number): string {
+  if (found < all) return `${found} of ${all} templates`
+  return all === 1 ? '1 template' : `${all} templates`
 }
 
 function Gallery({ views }: { views: TemplateView[] }) {
@@ -84,7 +90,7 @@ function Gallery({ views }: { views: TemplateView[] }) {
         <Tags tags={tags} chosen={tag} />
       </div>
       <p className="small" role="status">
-        {found.length} of {views.length} templates
+        {foundWords(found.length, views.length)}
       </p>
       {found.length === 0 ? (
         <Empty title="No template fits these filters">

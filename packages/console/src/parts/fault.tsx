@@ -29,7 +29,7 @@ export function Fault({ error, onRetry }: { error: unknown; onRetry?: () => void
       <p className="small">
         {problem && (
           <>
-            <a href={below(`/docs/errors#${problem.code}`)}>What “{problem.code}” means</a> · request{' '}
+            <a href={below(`/docs/errors#${problem.code}`)}>More about this error</a> · request{' '}
             <code>{problem.request_id}</code>
           </>
         )}
@@ -57,7 +57,7 @@ export function NotFound() {
     <main className="page" id="main">
       <h1>This page does not exist</h1>
       <p>
-        There is no page at this address. <Link to="/templates">Go to the templates</Link>.
+        There is no page at this address. <Link to="/insights">Go to the insights</Link>.
       </p>
     </main>
   )

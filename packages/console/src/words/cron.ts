@@ -1,4 +1,4 @@
-/** A cron expression in words; null if no short sentence describes it. Pure. */
+/** A cron expression in words, and one written by choices. Pure. */
 import { CRON_NAMES } from '@assay/model/cron-names'
 import { MONTHS, WEEKDAYS } from '@assay/model/dates'
 
@@ -63,6 +63,7 @@ function rhythm(minute: string, hour: string): string | null {
   return hours === null ? null : `every ${hours} hours${minute === '0' ? '' : ` at minute ${minute}`}`
 }
 
+/** Returns null if no short sentence describes the expression. */
 export function cronWords(line: string): string | null {
   const fields = (CRON_NAMES[line.trim().toLowerCase()] ?? line).trim().split(/\s+/)
   if (fields.length !== 5) return null
@@ -74,4 +75,20 @@ export function cronWords(line: string): string | null {
   const [minutes, hours] = [numbersOf(minute), numbersOf(hour)]
   if (minutes?.length !== 1 || hours === null || hours.length > 4) return null
   return `${when} at ${listed(hours.map((at) => `${two(at)}:${two(minutes[0]!)}`))}`
+}
+
+/** The expression for days and a time of the day, "08:30". */
+export function cronAt(days: string | null, time: string): string {
+  if (days === null) return '0 * * * *'
+  const [hour = '6', minute = '0'] = time.split(':')
+  return `${Number(minute)} ${Number(hour)} ${days}`
+}
+
+/** The time and the days of an expression with one time a day; null for any other. */
+export function timeOf(cron: string): { time: string; days: string } | null {
+  const [, minute, hour, days] =
+    /^(\d{1,2}) (\d{1,2}) (\S+ \S+ \S+)$/.exec(cron.trim().replaceAll(/\s+/g, ' ')) ?? []
+  if (minute === undefined || hour === undefined || days === undefined) return null
+  if (Number(minute) > 59 || Number(hour) > 23) return null
+  return { time: `${hour.padStart(2, '0')}:${minute.padStart(2, '0')}`, days }
 }

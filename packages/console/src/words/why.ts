@@ -12,9 +12,12 @@ function times(count: number): string {
 
 function lastFault({ error, status_code }: Attempt): string {
   if (error === null) return ''
-  const what = status_code === null ? error.class : `${error.class} ${status_code}`
-  return ` The last attempt failed with ${what}: ${error.detail} ${ADVICE[error.class]}`
+  const what = status_code === null ? '' : ` with the answer ${status_code}`
+  return ` The last attempt failed${what}: ${error.detail} ${ADVICE[error.class]}`
 }
+
+/** The stored error of a receiver, "class: detail", without its class, which is a name for programs. */
+export const reasonWords = (reason: string): string => reason.replace(/^[a-z_]+: /, '')
 
 /** The sentence of an existing delivery. `attempts` oldest first. */
 export function whyDelivery(

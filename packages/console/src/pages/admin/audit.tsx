@@ -123,7 +123,7 @@ function Row({ record }: { record: AuditRecord }) {
       <td>
         <Time at={created_at} exact />
       </td>
-      <td>
+      <td data-label="Who">
         {user_id === null ? 'an unknown user' : <UserName user_id={user_id} />}
         <div className="small">
           {user_id !== null && only({ user: user_id }, 'their records', user_id)}
@@ -135,17 +135,17 @@ function Row({ record }: { record: AuditRecord }) {
           )}
         </div>
       </td>
-      <td>
+      <td data-label="What">
         {ACTION_WORDS[action]}
         {fields.length > 0 && <div className="small">{fields.join(', ')}</div>}
       </td>
-      <td>
+      <td data-label="To what">
         <Thing record={record} />
         {object_id !== null && (
           <div className="small">{only({ object: object_id }, 'its records', object_id)}</div>
         )}
       </td>
-      <td>
+      <td data-label="From where">
         {address ?? '–'}
         {request_id !== null && (
           <div className="small">

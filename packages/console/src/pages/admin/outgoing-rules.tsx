@@ -31,25 +31,25 @@ function Shown({ rules: { budgets, model, hosts, mail_domains } }: { rules: Outg
         {budgets.map(({ kind, budget, own, today }) => (
           <tr key={kind}>
             <td>{kindWords(kind)}</td>
-            <td>{today}</td>
-            <td>{budget === null ? 'no limit' : budget}</td>
-            <td>{own ? 'this workspace' : 'every workspace'}</td>
+            <td data-label="Today">{today.toLocaleString('en')}</td>
+            <td data-label="Budget a day">{budget === null ? 'no limit' : budget.toLocaleString('en')}</td>
+            <td data-label="Set for">{own ? 'this workspace' : 'every workspace'}</td>
           </tr>
         ))}
       </ListTable>
       <dl>
         <div>
-          <dt>language model</dt>
+          <dt>Language model</dt>
           <dd>{model ? 'templates may ask it' : 'templates may not ask it'}</dd>
         </div>
         <div>
-          <dt>hosts</dt>
+          <dt>Hosts</dt>
           <dd>
             {hosts === null ? 'all that the service may reach' : <List items={hosts} none="none at all" />}
           </dd>
         </div>
         <div>
-          <dt>mail without agreement</dt>
+          <dt>Mail without agreement</dt>
           <dd>
             {mail_domains === null ? (
               'to the domains of every workspace'

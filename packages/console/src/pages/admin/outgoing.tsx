@@ -101,9 +101,9 @@ function Days({ days }: Pick<OutgoingView, 'days'>) {
         <tr key={`${day} ${kind}`}>
           <td>{day}</td>
           <td>{kindWords(kind)}</td>
-          <td>{count}</td>
-          <td>{refused}</td>
-          <td>{bytes === 0 ? '–' : size(bytes)}</td>
+          <td data-label="Left">{count.toLocaleString('en')}</td>
+          <td data-label="Refused or held back">{refused.toLocaleString('en')}</td>
+          <td data-label="Size">{bytes === 0 ? '–' : size(bytes)}</td>
         </tr>
       ))}
     </ListTable>

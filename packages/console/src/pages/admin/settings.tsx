@@ -1,10 +1,24 @@
 /** The settings of this node as they were resolved; secrets are hidden by the service. */
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { Fragment, useState } from 'react'
 import { api } from '../../api.ts'
 import { TextField } from '../../parts/field.tsx'
 import { ListTable } from '../../parts/lists/list-table.tsx'
 import { Loaded } from '../../parts/page.tsx'
+
+/** A long name breaks after an underscore. */
+function SettingName({ env }: { env: string }) {
+  return (
+    <code>
+      {env.split(/(?<=_)/).map((part) => (
+        <Fragment key={part}>
+          {part}
+          <wbr />
+        </Fragment>
+      ))}
+    </code>
+  )
+}
 
 export function SettingsPage() {
   const [words, setWords] = useState('')
@@ -32,11 +46,9 @@ export function SettingsPage() {
               .map(({ env, value, origin, doc }) => (
                 <tr key={env}>
                   <td>
-                    <code>{env}</code>
+                    <SettingName env={env} />
                   </td>
-                  <td>
-                    <code>{value}</code>
-                  </td>
+                  <td>{value !== '' && <code>{value}</code>}</td>
                   <td>{origin}</td>
                   <td className="small">{doc}</td>
                 </tr>

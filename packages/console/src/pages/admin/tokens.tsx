@@ -167,16 +167,18 @@ export function TokensPage() {
       <NewToken />
       <Paged query={query} empty={<Empty title="No token">Create one above.</Empty>}>
         {(tokens) => (
-          <ListTable columns={['Name', 'Scopes', 'Templates', 'User', 'Made', 'Last used', 'Ends', 'Action']}>
+          <ListTable columns={['Name', 'May', 'Made', 'Last used', 'Ends', 'Action']}>
             {tokens.map((token) => (
               <tr key={token.token_id}>
-                <td>{token.name}</td>
-                <td>{token.scopes.join(', ')}</td>
-                <td data-label="Templates">
-                  {token.templates === null ? 'all' : token.templates.join(', ')}
-                </td>
                 <td>
-                  <UserName user_id={token.user_id} />
+                  {token.name}
+                  <div className="small">
+                    of <UserName user_id={token.user_id} />
+                  </div>
+                </td>
+                <td data-label="May">
+                  {token.scopes.join(', ')}
+                  {token.templates !== null && <div className="small">only {token.templates.join(', ')}</div>}
                 </td>
                 <td data-label="Made">
                   <Time at={token.created_at} />

@@ -44,7 +44,8 @@ function NewUser() {
           onChange={({ target }) => setUsername(target.value)}
         />
         <TextField
-          label="Password, 8 characters or more"
+          label="Password"
+          placeholder="8 characters or more"
           type="password"
           autoComplete="new-password"
           required

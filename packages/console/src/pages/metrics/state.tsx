@@ -6,6 +6,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { api, useMay } from '../../api.ts'
 import { Loaded } from '../../parts/page.tsx'
+import { testText } from './words.ts'
 
 /** How long a result is shown, because a run reads all rows of the metric. */
 const FRESH_MS = 300_000
@@ -44,7 +45,8 @@ function Tests({ tests }: { tests: readonly Tested[] }) {
           <span className={`state state-${ok ? 'delivered' : 'failed'}`} aria-hidden="true">
             {ok ? '✓' : '✕'}
           </span>{' '}
-          <code>{test}</code> {ok ? 'holds' : `fails: ${found}`}
+          {testText(test)}
+          {!ok && <strong>: fails. {found}</strong>}
         </li>
       ))}
     </ul>

@@ -8,20 +8,18 @@ export const betterText = ({ good }: MetricView): string => BETTER[good]
 /** "delay is never missing; each date once" */
 const LONG = { d: 'day', h: 'hour', m: 'minute' }
 
-export function testsText({ tests }: MetricView): string {
-  return tests
-    .map((test) =>
-      test
-        .replace(/^not_null: (.+)$/, '$1 is never missing')
-        .replace(/^unique: (.+)$/, 'each $1 once')
-        .replace(
-          /^fresh: (\d+)([dhm])$/,
-          (_, count: string, unit: 'd' | 'h' | 'm') =>
-            `newest row at most ${count} ${LONG[unit]}${count === '1' ? '' : 's'} old`,
-        ),
+export function testText(test: string): string {
+  return test
+    .replace(/^not_null: (.+)$/, '$1 is never missing')
+    .replace(/^unique: (.+)$/, 'each $1 once')
+    .replace(
+      /^fresh: (\d+)([dhm])$/,
+      (_, count: string, unit: 'd' | 'h' | 'm') =>
+        `newest row at most ${count} ${LONG[unit]}${count === '1' ? '' : 's'} old`,
     )
-    .join('; ')
 }
+
+export const testsText = ({ tests }: MetricView): string => tests.map(testText).join('; ')
 
 export function targetText({ target, unit, fmt }: MetricView): string {
   if (target === null) return ''

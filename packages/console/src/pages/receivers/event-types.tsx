@@ -4,6 +4,10 @@ import { api } from '../../api.ts'
 import { Loaded } from '../../parts/page.tsx'
 import { Code } from '../../parts/text/code.tsx'
 
+/** Names between backticks as code. */
+const withNames = (text: string) =>
+  text.split('`').map((part, nth) => (nth % 2 === 1 ? <code key={part}>{part}</code> : part))
+
 export function EventTypesPage() {
   const query = useQuery({ queryKey: ['event-types'], queryFn: () => api().events.types() })
   return (
@@ -16,7 +20,7 @@ export function EventTypesPage() {
               <details className="block" key={type}>
                 <summary>
                   <code>{type}</code>
-                  <span className="small">{description}</span>
+                  <span className="small">{withNames(description)}</span>
                 </summary>
                 <p>An example of the body that is sent:</p>
                 <Code text={JSON.stringify(example, null, 2)} />

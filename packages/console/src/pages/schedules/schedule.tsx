@@ -3,8 +3,10 @@
 import type { ScheduleView } from '@assay/model/schedule'
 import { Link, useParams } from '@tanstack/react-router'
 import { api, useMay } from '../../api.ts'
+import { unmadeWords } from '../../names.ts'
 import { JobTable } from '../../parts/jobs/job-table.tsx'
 import { Told } from '../../parts/jobs/tell-fields.tsx'
+import { useTemplateTitle } from '../../parts/jobs/template-title.ts'
 import { NamedValues } from '../../parts/lists/fact-list.tsx'
 import { Paged, usePaged } from '../../parts/lists/paged.tsx'
 import { Empty, Loaded, Page } from '../../parts/page.tsx'
@@ -36,10 +38,8 @@ function Trouble({ schedule }: { schedule: ScheduleView }) {
   return (
     <div className={known ? 'fault' : 'notice'} role="status">
       <p>
-        <strong>
-          <code>{last_error.code}</code>
-        </strong>{' '}
-        at <DueTime at={last_error.scheduled_for} time_zone={time_zone} />: {last_error.detail}
+        <strong>{unmadeWords(last_error.code)}</strong> at{' '}
+        <DueTime at={last_error.scheduled_for} time_zone={time_zone} />: {last_error.detail}
       </p>
       {last_error.errors.length > 0 && (
         <ul>
@@ -141,6 +141,14 @@ function Jobs({ schedule_id }: { schedule_id: string }) {
   )
 }
 
+function TemplateLink({ template_id }: { template_id: string }) {
+  return (
+    <Link to="/templates/$template_id" params={{ template_id }} search={{}}>
+      {useTemplateTitle(template_id)}
+    </Link>
+  )
+}
+
 function Settings({ schedule }: { schedule: ScheduleView }) {
   const { schedule_id, template_id, starts_at, ends_at, missed, missed_limit, overlap } = schedule
   const values = Object.entries(schedule.template_vars)
@@ -155,9 +163,7 @@ function Settings({ schedule }: { schedule: ScheduleView }) {
         </dd>
         <dt>Template</dt>
         <dd>
-          <Link to="/templates/$template_id" params={{ template_id }} search={{}}>
-            {template_id}
-          </Link>
+          <TemplateLink template_id={template_id} />
         </dd>
         <NamedValues values={[...values, ...metadata]} />
         <ReadersOf schedule={schedule} />

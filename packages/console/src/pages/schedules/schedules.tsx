@@ -3,6 +3,7 @@
 import type { ScheduleView } from '@assay/model/schedule'
 import { Link } from '@tanstack/react-router'
 import { api, useMay } from '../../api.ts'
+import { useTemplateTitle } from '../../parts/jobs/template-title.ts'
 import { ListTable } from '../../parts/lists/list-table.tsx'
 import { Paged, usePaged } from '../../parts/lists/paged.tsx'
 import { Empty, Page } from '../../parts/page.tsx'
@@ -28,7 +29,7 @@ function ScheduleRow({ schedule }: { schedule: ScheduleView }) {
         <Link to="/schedules/$schedule_id" params={{ schedule_id }}>
           {name}
         </Link>
-        <div className="small">{template_id}</div>
+        <div className="small">{useTemplateTitle(template_id)}</div>
       </td>
       <td>
         <Rhythm schedule={schedule} />
@@ -72,7 +73,7 @@ export function SchedulesPage() {
     <Page
       title="Schedules"
       wide
-      lead={<p>Templates that run by cron expressions, each in its own time zone.</p>}
+      lead={<p>Reports that run by themselves, each in its own time zone.</p>}
       actions={analyst && create}
     >
       <Paged

@@ -37,9 +37,11 @@ export function OverlaidCharts({ insight_id, earlier_id }: { insight_id: string;
   return (
     <>
       <h2>Charts</h2>
-      {charts.map((chart) => (
-        <Chart key={chart.id} chart={chart} />
-      ))}
+      <div className="overlaid">
+        {charts.map((chart) => (
+          <Chart key={chart.id} chart={chart} />
+        ))}
+      </div>
     </>
   )
 }

@@ -3,29 +3,17 @@
 import type { VariableView } from '@assay/model/template'
 import { useQuery } from '@tanstack/react-query'
 import { api } from '../../api.ts'
-import { splitList, textOf } from '../../values.ts'
+import { inWords, splitList, textOf } from '../../values.ts'
 import { patternInWords } from '../../words/pattern.ts'
 import { ChecksField, Field, type FieldParts } from '../field.tsx'
 import { FileInput } from '../files/file-input.tsx'
 import { PeriodInput } from './period-input.tsx'
 
-const KINDS: Record<VariableView['type'], string> = {
-  string: 'text',
+/** The kinds that the field itself does not show. */
+const KINDS: Partial<Record<VariableView['type'], string>> = {
   integer: 'whole number',
   number: 'number',
-  boolean: 'yes or no',
-  date: 'date',
-  timestamp: 'date and time',
-  period: 'period',
-  column: 'column',
-  file: 'file',
-  list: 'list',
-}
-
-/** "Last day" of last_day: a form is for readers; the name that programs use is its title. */
-function inWords(name: string): string {
-  const words = name.replaceAll('_', ' ')
-  return words.charAt(0).toUpperCase() + words.slice(1)
+  list: 'a list, divided by commas',
 }
 
 /** The accepted values in words. */
@@ -41,7 +29,8 @@ function hintOf({ type, min, max, pattern, description }: VariableView): string 
   const rules = [KINDS[type], range, pattern === null ? '' : (patternInWords(pattern) ?? `like ${pattern}`)]
     .filter(Boolean)
     .join(', ')
-  return description === null ? rules : `${description.replace(/\.$/, '')} (${rules})`
+  if (description === null || rules === '') return description ?? rules
+  return `${description.replace(/\.$/, '')} (${rules})`
 }
 
 const HAVE_CHOICES: readonly VariableView['type'][] = ['column', 'file', 'list']

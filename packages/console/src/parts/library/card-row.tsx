@@ -40,8 +40,8 @@ export function CardRow({ card, pin }: { card: InsightCard; pin?: ReactNode }) {
         {card.headline !== null && <p className="found-headline">{card.headline}</p>}
         <p className="found-foot">
           {pin}
-          {failed_tests?.some(({ late }) => late) && <span className="grade grade-withheld">Late data</span>}
-          {grade !== null && <span className={`grade grade-${grade}`}>{GRADE_WORDS[grade]}</span>}
+          {failed_tests?.some(({ late }) => late) && <span className="grade withheld">Late data</span>}
+          {grade !== null && <span className={`grade ${grade}`}>{GRADE_WORDS[grade]}</span>}
           <Time at={card.created_at} />
           <span>
             by <UserName user_id={card.user_id} />

@@ -1,6 +1,6 @@
 /** The settings of an object: its id, to copy, and the rest by name. */
 import type { ReactNode } from 'react'
-import { textOf } from '../../values.ts'
+import { inWords, textOf } from '../../values.ts'
 import { Copy } from '../show.tsx'
 
 export function FactList({ noun, id, rows }: { noun: string; id: string; rows: [string, ReactNode][] }) {
@@ -24,9 +24,7 @@ export function FactList({ noun, id, rows }: { noun: string; id: string; rows: [
 export function NamedValues({ values }: { values: readonly (readonly [string, unknown])[] }) {
   return values.map(([name, value]) => (
     <div key={name}>
-      <dt>
-        <code>{name}</code>
-      </dt>
+      <dt title={name}>{inWords(name)}</dt>
       <dd>{textOf(value) || 'not given'}</dd>
     </div>
   ))

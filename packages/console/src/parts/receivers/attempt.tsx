@@ -57,7 +57,7 @@ export function AttemptDetails({ attempt }: { attempt: Attempt }) {
       </p>
       {error !== null && (
         <p>
-          <code>{error.class}</code> {error.detail} {ADVICE[error.class]}
+          {error.detail} {ADVICE[error.class]}
         </p>
       )}
       <PhaseBar phases={phases} />

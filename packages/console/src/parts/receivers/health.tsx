@@ -1,6 +1,7 @@
 /** The health of a webhook or subscription: one phrase, and for a failing one the fate of its deliveries. */
 import type { ReceiverView } from '../../receivers.ts'
 import { breakerWords } from '../../troubles.ts'
+import { reasonWords } from '../../words/why.ts'
 import { Time } from '../show.tsx'
 
 type Told = Pick<
@@ -19,14 +20,12 @@ export function HealthWord({ status, failing_since }: Pick<Told, 'status' | 'fai
   return <span className="state state-delivered">✓ enabled</span>
 }
 
-/** The error of the last failed attempt, "class: detail", with the class as code. */
+/** The error of the last failed attempt. */
 function Reason({ reason }: { reason: string | null }) {
   if (reason === null) return null
-  const [name, ...detail] = reason.split(': ')
   return (
     <>
-      Last: <code>{name}</code>
-      {detail.length > 0 && <>, {detail.join(': ')}</>}
+      The last error: {reasonWords(reason)}
       {!/[.!?]$/.test(reason) && '.'}
     </>
   )

@@ -42,8 +42,7 @@ export function failedLast({ last_error, last_run }: ScheduleView): boolean {
 export function ScheduleState({ schedule }: { schedule: ScheduleView }) {
   if (schedule.paused) return <span className="state">Ⅱ paused</span>
   if (schedule.next_due_at === null) return <span className="state">■ ended</span>
-  if (failedLast(schedule))
-    return <span className="state state-failed">▲ {schedule.last_error!.code} the last time</span>
+  if (failedLast(schedule)) return <span className="state state-failed">▲ no run the last time</span>
   if (schedule.failing)
     return (
       <span className="state state-failed">

@@ -1,10 +1,10 @@
 /** The timing of a schedule: expression, time zone, start and end, with a preview of the due times. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { useId } from 'react'
+import { useId, useState } from 'react'
 import { api, faultsOf } from '../../api.ts'
 import type { ScheduleDraft } from '../../drafts/schedule-draft.ts'
 import { useSettled } from '../../settled.ts'
-import { cronWords } from '../../words/cron.ts'
+import { cronAt, cronWords, timeOf } from '../../words/cron.ts'
 import { instantOf, knownZones, ownZone } from '../../words/zones.ts'
 import { Fault } from '../fault.tsx'
 import { TextField } from '../field.tsx'
@@ -13,14 +13,51 @@ import { DueTime } from './schedule-show.tsx'
 const ASK_AFTER_MS = 300
 const FIELDS = ['cron', 'time_zone', 'starts_at', 'ends_at'] as const
 
+/** Days that are often wanted, with their fields of an expression; null: each hour. */
 const COMMON = [
-  ['Every hour', '0 * * * *'],
-  ['Every day at 6', '0 6 * * *'],
-  ['Monday to Friday at 6', '0 6 * * MON-FRI'],
-  ['Mondays at 6', '0 6 * * MON'],
-  ['First of the month at 6', '0 6 1 * *'],
-  ['Last of the month at 18', '0 18 L * *'],
+  ['Every day', '* * *'],
+  ['Monday to Friday', '* * MON-FRI'],
+  ['Mondays', '* * MON'],
+  ['Fridays', '* * FRI'],
+  ['First of the month', '1 * *'],
+  ['Last of the month', 'L * *'],
+  ['Every hour', null],
 ] as const
+const FIRST_TIME = '06:00'
+
+/** Days and a time by choosing; each choice writes the expression. */
+function CommonTimes({ cron, onChange }: { cron: string; onChange(cron: string): void }) {
+  const known = timeOf(cron)
+  const [typed, setTyped] = useState(FIRST_TIME)
+  const time = known?.time ?? typed
+  return (
+    <div className="days-at">
+      <div className="tags" role="group" aria-label="Common times">
+        {COMMON.map(([name, days]) => (
+          <button
+            key={name}
+            type="button"
+            className="tag"
+            aria-pressed={cron !== '' && cron === cronAt(days, time)}
+            onClick={() => onChange(cronAt(days, time))}
+          >
+            {name}
+          </button>
+        ))}
+      </div>
+      <TextField
+        label="At"
+        type="time"
+        value={time}
+        onChange={({ target }) => {
+          if (target.value === '') return
+          setTyped(target.value)
+          if (known) onChange(cronAt(known.days, target.value))
+        }}
+      />
+    </div>
+  )
+}
 
 const ZONES = knownZones()
 
@@ -53,7 +90,9 @@ function DueTimes({ query, timing }: { query: ReturnType<typeof useDueTimes>; ti
         <strong>Next due</strong>
         {words !== null && !query.isError && `: ${words}`}
       </p>
-      {timing.cron.trim() === '' && <p className="small">Enter a cron expression to see its due times.</p>}
+      {timing.cron.trim() === '' && (
+        <p className="small">Choose days and a time, or write an expression, to see its due times.</p>
+      )}
       {faulty && <p className="small">The next five due times appear here when the expression is valid.</p>}
       {query.isError && !faulty && <Fault error={query.error} onRetry={() => void query.refetch()} />}
       {!query.isError && query.data && timing.cron.trim() !== '' && (
@@ -115,9 +154,10 @@ export function TimingFields({ timing, faults: refused, onChange }: TimingFields
   const faults = query.isFetched ? faultsOf(query.error) : refused
   return (
     <>
+      <CommonTimes cron={timing.cron} onChange={(cron) => onChange({ cron })} />
       <TextField
         label="Cron expression"
-        hint="Minute, hour, day of month, month, day of week; or @hourly, @daily, @weekly, @monthly, @yearly."
+        hint="Choose days and a time above, or write: minute, hour, day of month, month, day of week; or @hourly, @daily, @weekly, @monthly, @yearly."
         required
         autoComplete="off"
         spellCheck={false}
@@ -126,13 +166,6 @@ export function TimingFields({ timing, faults: refused, onChange }: TimingFields
         value={timing.cron}
         onChange={({ target }) => onChange({ cron: target.value })}
       />
-      <div className="tags" role="group" aria-label="Common times">
-        {COMMON.map(([name, line]) => (
-          <button key={line} type="button" className="tag" onClick={() => onChange({ cron: line })}>
-            {name}
-          </button>
-        ))}
-      </div>
       <TextField
         label="Time zone"
         hint="The expression is read in this zone, also when its clocks change."
