@@ -156,20 +156,24 @@ async function share(page: Page): Promise<void> {
   await page.locator('.secret code').waitFor()
 }
 
+/** What is chosen begins below the bar of the sections. */
+async function scrollTo(page: Page, chosen: string): Promise<void> {
+  await page.evaluate((selector) => {
+    scrollBy({ top: document.querySelector(selector)!.getBoundingClientRect().top - 80, behavior: 'instant' })
+  }, chosen)
+}
+
 async function manySets(page: Page): Promise<void> {
   await page.getByLabel('Sets of variables').fill('origin\ttop\nORD\t3\nnowhere\t5\nSFO\t\nJFK\t10')
   await page.locator('.sets .field-fault').first().waitFor()
-  await page.getByLabel('Sets of variables').scrollIntoViewIfNeeded()
+  await scrollTo(page, '.tabs')
 }
 
 async function mondays(page: Page): Promise<void> {
   await page.getByLabel('At', { exact: true }).fill('08:00')
   await button(page, 'Mondays').click()
   await page.locator('.due li').nth(4).waitFor()
-  await page.getByLabel('At', { exact: true }).scrollIntoViewIfNeeded()
-  await page.evaluate(() =>
-    scrollTo(0, document.querySelector('.days-at')!.getBoundingClientRect().top - 150),
-  )
+  await scrollTo(page, '.days-at')
 }
 
 async function drafted(page: Page): Promise<void> {
