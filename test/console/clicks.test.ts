@@ -172,8 +172,9 @@ test('why a schedule fails takes two clicks, and why I was not told of a run two
   assert.ok(why.count.clicks <= 2)
   await link(page, 'Open the template at line 5').click()
   const editor = page.getByRole('textbox', { name: 'Source of the template' })
-  await editor.and(page.locator(':focus')).waitFor()
-  assert.match(await page.locator('.cm-activeLine').last().innerText(), /^select cast/)
+  await page.waitForFunction(() => document.activeElement?.shadowRoot?.activeElement)
+  await page.keyboard.type('-- ')
+  await editor.getByText('-- select cast').waitFor()
 
   await api.subscriptions.create({ kind: 'email', to: ['me@example.com'], personal: true })
   const { insight_id } = await runJob(stood.service.url, 'nile-flow')

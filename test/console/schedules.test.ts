@@ -224,7 +224,7 @@ test('a personal template is run and scheduled for readers, and its insight says
   here.assertSilent()
 
   await page.goto('/schedules/new?template=flight-delays')
-  await page.getByText('Choose days and a time').waitFor()
+  await page.getByText('Choose days and a time, or').waitFor()
   await settle(page)
   assert.equal(await page.getByLabel('For', { exact: true }).count(), 0)
   await page.goto('/schedules/new?template=my-sales')

@@ -299,7 +299,10 @@ function Desk({
     if (!checked.data?.personal) preview.mutate(given())
   })
   useEffect(() => {
-    if (line !== undefined && view.current) goToLine(view.current, line, 1)
+    if (line === undefined) return
+    // The frame of the pages gives the focus to a new page first.
+    const frame = requestAnimationFrame(() => view.current && goToLine(view.current, line, 1))
+    return () => cancelAnimationFrame(frame)
   }, [line])
   return (
     <>
