@@ -124,7 +124,7 @@ test('shows what leaves, stops all of it, and opens it again', async () => {
   const { page } = stood.watched
   const api = apiOf(stood.service.url)
   await page.goto(`${stood.service.url}/system/outgoing`)
-  await page.getByRole('row', { name: 'Mails 0 5000 every workspace' }).waitFor()
+  await page.getByRole('row', { name: 'Mails 0 5,000 every workspace' }).waitFor()
   await api.outgoing.change({ budgets: { query: 40 }, hosts: ['db.example.com'] })
   await page.reload()
   await page.getByRole('row', { name: 'Queries over connections 0 40 this workspace' }).waitFor()
@@ -161,7 +161,7 @@ test('shows what leaves, stops all of it, and opens it again', async () => {
   await page.reload()
   await page.getByLabel('Workspace').selectOption('guests')
   await page.waitForURL(/workspace=guests/)
-  await page.getByRole('row', { name: 'Mails 0 5000 every workspace' }).waitFor()
+  await page.getByRole('row', { name: 'Mails 0 5,000 every workspace' }).waitFor()
   await button(page, 'Change').click()
   await page.getByLabel('Only the hosts of a list').check()
   await button(page, 'Save').click()
