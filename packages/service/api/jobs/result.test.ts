@@ -306,9 +306,12 @@ test('a file that cannot be made is refused by its cause: too large, no free pro
   const { pool, log } = api.parts
   t.mock.method(log, 'warn')
   t.mock.method(log, 'error')
-  const ended = async (error: Error) => {
-    t.mock.method(pool!, 'tables', () => Promise.reject(error))
-    t.mock.method(pool!, 'render', () => Promise.reject(error))
+  const ended = async (reason: Error) => {
+    const ends = async () => {
+      throw reason
+    }
+    t.mock.method(pool!, 'tables', ends)
+    t.mock.method(pool!, 'render', ends)
     const answers = []
     for (const accept of ['text/csv', 'application/pdf']) {
       const { status, json } = await api.ask(
