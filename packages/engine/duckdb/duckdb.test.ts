@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
+import { mkdtemp, rm, utimes } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, test } from 'node:test'
 import { DEFAULT_LIMITS } from '@assay/model/template'
 import { bindPlain, bindVariable } from './bindings.ts'
-import { arm, keepTable, openEngine, readTable, seal } from './duckdb.ts'
+import { arm, execute, keepTable, literal, openEngine, readTable, seal } from './duckdb.ts'
 import { engineFailure } from './engine-error.ts'
 
 const engine = await openEngine()
@@ -274,4 +275,23 @@ test('queries that are asked at once are answered one after the other, each with
   )
   await failed
   assert.equal((await after).total, 1)
+})
+
+test('a file in place of another of the same second is read, not the one before', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'assay-replaced-'))
+  const own = await openEngine()
+  try {
+    const file = path.join(folder, 'answer.parquet')
+    // Only a file of more than ten seconds is taken from the cache.
+    const second = Math.floor(Date.now() / 1000) - 60
+    for (const [index, at] of [second, second + 0.5].entries()) {
+      await execute(own, `copy (select ${index} as a from range(300)) to ${literal(file)} (format parquet)`)
+      await utimes(file, at, at)
+      const { rows } = await readTable(own, `select min(a) from read_parquet(${literal(file)})`, {}, 1)
+      assert.deepEqual(rows, [[index]])
+    }
+  } finally {
+    own.close()
+    await rm(folder, { recursive: true, force: true })
+  }
 })
