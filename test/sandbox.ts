@@ -18,7 +18,7 @@ fences stand behind each other, each held by tests (paths below \`packages/engin
 | The engine opens the files of the sources and nothing else, by path; then its configuration is locked | \`sources/files/file.test.ts\` |
 | A path never leaves the data folder: not by \`..\`, not by a link, not by a pattern | \`sources/files/file.test.ts\` |
 | Analyses run in a process of their own, without secrets in its environment, for one workspace | \`run/pool/pool.test.ts\` |
-| That process dials nobody: its parent judges each address, dials it and hands the socket over, for the connection which a source names and for nothing else. It lends the secrets of this connection only | \`run/socket-requests.test.ts\`, \`../service/connections/connection-registry.test.ts\`, \`sources/conformance.ts\` |
+| That process dials nobody: its parent judges each address, dials it and hands the socket over, for the connection which a source names and for nothing else. It lends the secrets of this connection only | \`run/socket-requests.test.ts\`, \`../service/connections/connection-registry.test.ts\`, \`sources/conformance/conformance.ts\` |
 | That process has a bounded data segment and a temporary folder of its own, and is killed at the deadline | \`run/pool/pool.test.ts\`, \`fence/fence.test.ts\` |
 | That process goes behind the service where both want the processor | \`run/pool/pool.test.ts\`, \`run/jail/jail.test.ts\` |
 | Where the machine allows namespaces the system holds all of this against a process that has been taken over: no network, no file but its own, no other process, no capability | \`run/jail/jail.test.ts\` |

@@ -21,9 +21,9 @@ import {
   measuredText,
   NOTHING,
   WITHOUT,
-} from '../sources/conformance-analyses.ts'
-import { fewestOf, hold, tableKey } from '../sources/conformance-digits.ts'
-import { PRINTED, visitsText } from '../sources/conformance-printed.ts'
+} from '../sources/conformance/analyses.ts'
+import { fewestOf, hold, tableKey } from '../sources/conformance/digits.ts'
+import { PRINTED, visitsText } from '../sources/conformance/printed.ts'
 import { parsed, readAnswer } from './answers.ts'
 import { DUCKDB } from './duckdb.ts'
 import { printSelect } from './print.ts'

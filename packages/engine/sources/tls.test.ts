@@ -12,7 +12,7 @@ import { freePort } from '../../../test/free-port.ts'
 import { missingPostgres, startOwnPostgres } from '../../../test/postgres.ts'
 import { selfSigned } from '../../../test/receiver.ts'
 import { findingsOf, type TestPool } from '../run/test-pool.ts'
-import { accessOf, queryTemplate, sharedBench } from './conformance.ts'
+import { accessOf, queryTemplate, sharedBench } from './conformance/conformance.ts'
 
 const there = (program: string): boolean =>
   spawnSync(program, ['--version'], { stdio: 'ignore' }).error === undefined

@@ -16,7 +16,7 @@ import {
   type TestPool,
   templateOf,
 } from '../../engine/run/test-pool.ts'
-import { accessOf } from '../../engine/sources/conformance.ts'
+import { accessOf } from '../../engine/sources/conformance/conformance.ts'
 import { syncAtOnce } from '../../store/sqlite/durable/sync-at-once.ts'
 import { silentLog } from '../runtime/log.ts'
 import { createMetrics } from '../runtime/metrics.ts'

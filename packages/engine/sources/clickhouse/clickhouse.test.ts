@@ -23,7 +23,7 @@ import {
   type Server,
   sharedBench,
   type TypeCase,
-} from '../conformance.ts'
+} from '../conformance/conformance.ts'
 
 const bench = await sharedBench()
 const PASSWORD = 'correct-horse-battery-staple'

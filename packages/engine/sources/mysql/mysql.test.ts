@@ -11,8 +11,8 @@ import {
   queryTemplate,
   type Server,
   type TypeCase,
-} from '../conformance.ts'
-import { metricsKeepTheirZone } from '../conformance-metrics.ts'
+} from '../conformance/conformance.ts'
+import { metricsKeepTheirZone } from '../conformance/metrics.ts'
 
 const missing = missingMysql()
 

@@ -14,8 +14,8 @@ import {
   sharedBench,
   type TypeCase,
   until,
-} from '../conformance.ts'
-import { metricsKeepTheirZone } from '../conformance-metrics.ts'
+} from '../conformance/conformance.ts'
+import { metricsKeepTheirZone } from '../conformance/metrics.ts'
 
 const missing = await missingPostgres()
 

@@ -5,7 +5,13 @@ import { after, before, suite, test } from 'node:test'
 import { CONNECTION_LIMITS } from '@assay/model/connection-kinds'
 import * as fc from 'fast-check'
 import { findingsOf, openTestPool, type TestPool } from '../../run/test-pool.ts'
-import { accessOf, kindConformance, queryTemplate, type Server, type TypeCase } from '../conformance.ts'
+import {
+  accessOf,
+  kindConformance,
+  queryTemplate,
+  type Server,
+  type TypeCase,
+} from '../conformance/conformance.ts'
 
 async function start(folder: string): Promise<Server> {
   const database = new DatabaseSync(path.join(folder, 'shop.db'))

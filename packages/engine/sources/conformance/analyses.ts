@@ -8,9 +8,9 @@ import path from 'node:path'
 import type { Explained } from '@assay/model/explained'
 import type { Findings, Outcome } from '@assay/model/insight'
 import type { TemplateSource } from '@assay/model/template'
-import { dialectOf } from '../dialects/engines.ts'
-import { findingsOf, STARTED_AT, type TestPool, templateOf } from '../run/test-pool.ts'
-import type { Adding } from './conformance-metrics.ts'
+import { dialectOf } from '../../dialects/engines.ts'
+import { findingsOf, STARTED_AT, type TestPool, templateOf } from '../../run/test-pool.ts'
+import type { Adding } from './metrics.ts'
 
 /** Names that collations treat as equal, quotes, a backslash, an accent, and null. */
 const NAMES = ['North', 'north', 'North ', "O'Hara", 'back\\slash', 'Nort\u00e9', '7', null]

@@ -8,19 +8,14 @@ import path from 'node:path'
 import { after, before, test } from 'node:test'
 import type { OpenConnection } from '@assay/model/connection'
 import type { Cell } from '@assay/model/insight'
-import { startProxy, type Target } from '../../../test/proxy.ts'
-import type { ConnectionAccess } from '../run/connection-requests.ts'
-import { findingsOf, openTestPool, type TestPool, templateOf } from '../run/test-pool.ts'
-import { analysesAskAlike } from './conformance-analyses.ts'
-import { digitsAreKept } from './conformance-digits.ts'
-import { keptDaysOutlive } from './conformance-kept-days.ts'
-import {
-  type Adding,
-  metricsAreAddedUpAlike,
-  metricsKeepTheirRows,
-  rulesKnowEachType,
-} from './conformance-metrics.ts'
-import { methodsPrintAlike } from './conformance-printed.ts'
+import { startProxy, type Target } from '../../../../test/proxy.ts'
+import type { ConnectionAccess } from '../../run/connection-requests.ts'
+import { findingsOf, openTestPool, type TestPool, templateOf } from '../../run/test-pool.ts'
+import { analysesAskAlike } from './analyses.ts'
+import { digitsAreKept } from './digits.ts'
+import { keptDaysOutlive } from './kept-days.ts'
+import { type Adding, metricsAreAddedUpAlike, metricsKeepTheirRows, rulesKnowEachType } from './metrics.ts'
+import { methodsPrintAlike } from './printed.ts'
 
 /** A type of the database: how a value is written, the type that it arrives as, and its cell. */
 export interface TypeCase {
@@ -103,7 +98,7 @@ const VARIABLES = `variables:
 
 /** Asserts that the table of types in docs/sources.md equals that of the tests. */
 export function guideHas(title: string, types: readonly TypeCase[]): void {
-  const guide = readFileSync(path.join(import.meta.dirname, '../../../docs/sources.md'), 'utf8')
+  const guide = readFileSync(path.join(import.meta.dirname, '../../../../docs/sources.md'), 'utf8')
   const section = guide.split(`### Types of ${title}\n`)[1]?.split('\n#')[0] ?? ''
   const listed = [...section.matchAll(/^\| `(.+?)` \| `(.+?)` \|/gm)].map((row) => `${row[1]}: ${row[2]}`)
   assert.deepEqual(listed, [...new Set(types.map(({ type, comes }) => `${type}: ${comes}`))])

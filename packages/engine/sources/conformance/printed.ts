@@ -5,10 +5,10 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
-import type { RunResult } from '../run/protocol.ts'
-import { findingsOf, type TestPool, templateOf } from '../run/test-pool.ts'
-import { assertAlike } from './conformance-analyses.ts'
-import type { Adding } from './conformance-metrics.ts'
+import type { RunResult } from '../../run/protocol.ts'
+import { findingsOf, type TestPool, templateOf } from '../../run/test-pool.ts'
+import { assertAlike } from './analyses.ts'
+import type { Adding } from './metrics.ts'
 
 const ROWS = 600
 /** Names that collations take for one, a quote, an accent. */

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { GRAINS, type Grain } from '@assay/model/metric'
-import type { ConnectionAccess } from '../run/connection-requests.ts'
-import { findingsOf, type TestPool, templateOf } from '../run/test-pool.ts'
+import type { ConnectionAccess } from '../../run/connection-requests.ts'
+import { findingsOf, type TestPool, templateOf } from '../../run/test-pool.ts'
 
 /** A server whose connection is called `remote`. */
 export interface Adding {

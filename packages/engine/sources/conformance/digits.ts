@@ -6,15 +6,15 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Outcome } from '@assay/model/insight'
-import { digits } from '../../../test/accuracy/figure.ts'
-import { type NistTable, nistTables } from '../../../test/accuracy/nist.ts'
-import { findingsOf, type TestPool, templateOf } from '../run/test-pool.ts'
-import type { Adding } from './conformance-metrics.ts'
+import { digits } from '../../../../test/accuracy/figure.ts'
+import { type NistTable, nistTables } from '../../../../test/accuracy/nist.ts'
+import { findingsOf, type TestPool, templateOf } from '../../run/test-pool.ts'
+import type { Adding } from './metrics.ts'
 
 /** By kind, then by method and set: the fewest digits right. */
 export type EngineDigits = Record<string, { server: string; digits: Record<string, number> }>
 
-const FILE = path.join(import.meta.dirname, '../../../test/accuracy/engines.json')
+const FILE = path.join(import.meta.dirname, '../../../../test/accuracy/engines.json')
 const readDigits = (): EngineDigits => JSON.parse(readFileSync(FILE, 'utf8')) as EngineDigits
 
 async function fill(server: Adding, name: string, { columns }: NistTable): Promise<void> {

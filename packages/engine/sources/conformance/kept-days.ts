@@ -3,12 +3,12 @@
  * query, the days that were read before stay and are right, and nothing goes on running there.
  */
 import assert from 'node:assert/strict'
-import type { Proxy } from '../../../test/proxy.ts'
-import { MemoryKeeper } from '../partitions/histories-fixture.ts'
-import type { PartitionKeeper } from '../partitions/keeper.ts'
-import type { ConnectionAccess } from '../run/connection-requests.ts'
-import { findingsOf, type TestPool, templateOf } from '../run/test-pool.ts'
-import type { Adding } from './conformance-metrics.ts'
+import type { Proxy } from '../../../../test/proxy.ts'
+import { MemoryKeeper } from '../../partitions/histories-fixture.ts'
+import type { PartitionKeeper } from '../../partitions/keeper.ts'
+import type { ConnectionAccess } from '../../run/connection-requests.ts'
+import { findingsOf, type TestPool, templateOf } from '../../run/test-pool.ts'
+import type { Adding } from './metrics.ts'
 
 /** A condition that takes a minute for each row. */
 const SLOW: Record<string, string> = { postgresql: 'pg_sleep(60) is not null', mysql: 'sleep(60) = 0' }
