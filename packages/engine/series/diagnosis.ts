@@ -1,13 +1,16 @@
 /**
  * The one diagnosis of a series, by which all methods over time choose their model. Residuals are those of ordinary least
- * squares beside a line and the seasons found.
+ * squares beside a line and the seasons found; whether neighbours are alike is asked beside the levels found, too.
  */
 import { type FoundSeason, seasonsOf } from './calendar-seasons.ts'
 import { type Grid, stepName } from './grid.ts'
-import { type LevelChange, levelChanges } from './level-changes.ts'
+import { type LevelChange, type Levels, levelsOf } from './level-changes.ts'
+import { polynomials } from './levels/steps-or-curve.ts'
 import type { Series, Time } from './load.ts'
 import { dot, residualsOf } from './persistence/residuals.ts'
 import { lineColumn, seasonColumns } from './seasons.ts'
+import { stepsAt } from './spikes/short-levels.ts'
+import { columnOf } from './spikes/stretches.ts'
 
 export interface Diagnosis {
   /** "day", "month", "2 hours"; null where time is a number or follows no step. */
@@ -22,7 +25,7 @@ export interface Diagnosis {
   gaps: { n: number; treated: 'missing' | 'zero' }
   /** In steps, shortest first; `strength` is the share of the variance beside the line, 0 to 1. */
   seasons: { period: number; strength: number }[]
-  /** Lag-1 autocorrelation of the residuals; null below 8 values, and where line and seasons leave no residuals. */
+  /** Lag-1 autocorrelation of the residuals beside the levels; null below 8 values, and where none are left. */
   autocorrelation: number | null
   /** Whether that is beyond 2.58 standard errors. */
   autocorrelated: boolean
@@ -61,9 +64,11 @@ export function diagnose(
   const beside = seasons.flatMap(({ period }) => seasonColumns(rows, period))
   const { left } = residualsOf(values, columns, beside)
   const exact = dot(left, left) <= ROUNDING * dot(values, values)
-  const autocorrelation = enough && !exact ? neighbours(left, rows) : null
   const zeros = values.filter((value) => value === 0).length
-  const changes = enough ? levelChanges(values, rows, seasons) : []
+  const levels = enough ? levelsOf(values, rows, seasons) : { changes: [], stretches: [] }
+  const { changes } = levels
+  const autocorrelation =
+    enough && !exact ? neighbours(besideLevels(values, rows, beside, levels, left), rows) : null
   return {
     seasons,
     changes,
@@ -82,6 +87,25 @@ export function diagnose(
       level_shifts: changes.map(({ index }) => ({ index, time: series.times[index]! })),
     },
   }
+}
+
+/** Residuals from which the levels are taken out as well: after a change of level neighbours on the same level are no more alike than chance. */
+function besideLevels(
+  values: readonly number[],
+  rows: readonly number[],
+  seasons: readonly (readonly number[])[],
+  { changes, stretches }: Levels,
+  left: Float64Array,
+): Float64Array {
+  if (changes.length + stretches.length === 0) return left
+  const steps = stepsAt(
+    values.length,
+    changes.map(({ index }) => index),
+  )
+  const curve = polynomials(rows, Math.max(1, changes[0]?.curve.degree ?? 0))
+  const levels = [...steps, ...stretches.map((stretch) => columnOf(values.length, stretch))]
+  const rest = residualsOf(values, curve, [...seasons, ...levels]).left
+  return dot(rest, rest) > ROUNDING * dot(values, values) ? rest : left
 }
 
 /** Over pairs one step apart. */

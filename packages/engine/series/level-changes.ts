@@ -11,7 +11,7 @@ import { judgeLine } from './line.ts'
 import { dot, residualsOf } from './persistence/residuals.ts'
 import { cycleMeans, wanderingSeason } from './persistence/seasonal-drift.ts'
 import { lineColumn, seasonColumns } from './seasons.ts'
-import { endsOf, findStretches, longestLevel, longestStretch } from './spikes/stretches.ts'
+import { endsOf, findStretches, longestLevel, longestStretch, type Stretch } from './spikes/stretches.ts'
 import { medianOf } from './spikes/tails.ts'
 
 const ALPHA = 0.05
@@ -47,15 +47,28 @@ type Found = Pick<LevelChange, 'index' | 'p'>
 /** The strongest change of the rows from one to another, where p is below `alpha`; `whole` allows for a line. */
 type Strongest = (from: number, to: number, whole: boolean, alpha: number) => Found | null
 
+export interface Levels {
+  /** Ascending. */
+  changes: LevelChange[]
+  /** Levels that come back too soon to last, ascending. */
+  stretches: Stretch[]
+}
+
 /** The changes, ascending. */
-export function levelChanges(
+export const levelChanges = (
   values: readonly number[],
   rows: readonly number[],
   seasons: readonly { period: number }[],
-): LevelChange[] {
+): LevelChange[] => levelsOf(values, rows, seasons).changes
+
+export function levelsOf(
+  values: readonly number[],
+  rows: readonly number[],
+  seasons: readonly { period: number }[],
+): Levels {
   const found: Found[] = []
   const beside = seasons.flatMap(({ period }) => seasonColumns(rows, period))
-  if (beside.length > 0 && isRounding(values, beside)) return []
+  if (beside.length > 0 && isRounding(values, beside)) return { changes: [], stretches: [] }
   // A step explains less of a slow walk than a line does, so the line stays in the model beside it.
   const rises = (judgeLine(values, rows, seasons, { beneath: false })?.p ?? 1) < ALPHA
   const strongest: Strongest = (from, to, whole, alpha) => {
@@ -76,29 +89,28 @@ export function levelChanges(
     search(best.index, to, false)
   }
   search(0, values.length, true)
-  const changes = withLevelsThatReturn(found, values, rows, beside)
-  if (changes.length === 0) return []
+  const { changes, stretches } = withLevelsThatReturn(found, values, rows, beside)
+  if (changes.length === 0) return { changes: [], stretches }
   const { steps, ...curve } = stepsOrCurve(values, rows, beside, changes)
-  if (steps.length === 0) return []
+  if (steps.length === 0) return { changes: [], stretches }
   const told = steps.map((one) => ({ ...one, curve }))
-  return besideDrift(told, values, rows, seasons, beside)
+  return { changes: besideDrift(told, values, rows, seasons, beside), stretches }
 }
 
 /**
  * A level that leaves and comes back hides both its changes: beside one of them alone the other looks like a series that wanders. Such pairs are tested
- * together (circular segmentation, Olshen, Venkatraman, Lucito and Wigler, Biostatistics 5, 2004). All changes, ascending.
+ * together (circular segmentation, Olshen, Venkatraman, Lucito and Wigler, Biostatistics 5, 2004). All changes, ascending, and what returns too soon.
  */
 function withLevelsThatReturn(
   known: readonly Found[],
   values: readonly number[],
   rows: readonly number[],
   waves: readonly (readonly number[])[],
-): Found[] {
+): { changes: Found[]; stretches: Stretch[] } {
   const n = values.length
   const shortest = longestStretch(n)
-  const levels = findStretches(values, rows, waves, ALPHA_OF_PARTS, longestLevel(n)).filter(
-    ({ from, to }) => to - from > shortest,
-  )
+  const all = findStretches(values, rows, waves, ALPHA_OF_PARTS, longestLevel(n))
+  const levels = all.filter(({ from, to }) => to - from > shortest)
   const isNear = (one: number, other: number): boolean => Math.abs(one - other) <= NEAR_END
   const others = known.filter(
     ({ index }) => !levels.some(({ from, to }) => index >= from - NEAR_END && index <= to + NEAR_END),
@@ -106,7 +118,10 @@ function withLevelsThatReturn(
   const ends = levels.flatMap(({ from, to, p }) =>
     endsOf({ from, to }, n).map((index) => known.find((one) => isNear(one.index, index)) ?? { index, p }),
   )
-  return [...others, ...ends].toSorted((a, b) => a.index - b.index)
+  return {
+    changes: [...others, ...ends].toSorted((a, b) => a.index - b.index),
+    stretches: all.filter((one) => !levels.includes(one)),
+  }
 }
 
 /** Where the season itself wanders: the changes that the means of whole cycles show, too. */

@@ -202,6 +202,24 @@ test('the diagnosis tells counts, a log scale and heavy tails from plain noise',
   )
 })
 
+test('a level that changes or comes back makes no neighbours alike, and noise that wanders about it does', async () => {
+  const noise = (row: string): string => `((hash(${row}) % 1000003) / 1000003.0 - 0.5)`
+  const told = async (v: string) =>
+    codes(
+      await read(await relation(`select date '2024-01-01' + i::int as t, ${v} as v from range(200) t(i)`)),
+    )
+  const alike = 'series_autocorrelated'
+  for (const level of [
+    'case when i < 90 then 20 else 10 end',
+    'case when i < 60 then 20 when i < 130 then 10 else 30 end',
+    'case when i >= 193 then 10 else 0 end',
+    'case when i between 90 and 120 then 10 else 0 end',
+  ])
+    assert.equal((await told(`${level} + 2 * ${noise('i')}`)).includes(alike), false, level)
+  const wandering = [0, 1, 2, 3, 4].map((back) => noise(`i - ${back}`)).join(' + ')
+  assert.ok((await told(`case when i < 90 then 20 else 10 end + ${wandering}`)).includes(alike))
+})
+
 test('empty, constant and one-value series have a diagnosis without claims', async () => {
   for (const sql of [
     `select date '2024-01-01' as t, 1.0 as v where false`,

@@ -101,7 +101,7 @@ export const CODES = {
   },
   series_autocorrelated: {
     kind: 'caveat',
-    rule: 'Neighbouring values are alike, or swing to and fro, beyond trend and season; or neighbouring rows without a date are.',
+    rule: 'Neighbouring values are alike, or swing to and fro, beyond trend, season and changes of level; or neighbouring rows without a date are.',
     threshold:
       'lag-1 autocorrelation of the residuals beyond 2.58 standard errors; 0.5 of rows without a date',
     reason:

@@ -88,7 +88,8 @@ export function findStretches(
 export const endsOf = ({ from, to }: Place, n: number): number[] =>
   [from, to].filter((index) => index > 0 && index < n)
 
-const columnOf = (n: number, { from, to }: Place): number[] =>
+/** 1 within the stretch. */
+export const columnOf = (n: number, { from, to }: Place): number[] =>
   Array.from({ length: n }, (_, row) => (row >= from && row < to ? 1 : 0))
 
 function strongest(
