@@ -7,7 +7,11 @@ import { centred } from './persistence/centre.ts'
 import { lasts } from './persistence/lasting.ts'
 import { aboveWalk, besideLevel } from './persistence/level-beneath-noise.ts'
 import { normalScores } from './persistence/normal-scores.ts'
-import { type PersistentFit, persistentRegression } from './persistence/persistent-regression.ts'
+import {
+  type PersistentFit,
+  persistentRegression,
+  persistentTest,
+} from './persistence/persistent-regression.ts'
 import { cycleMeans, wanderingSeason } from './persistence/seasonal-drift.ts'
 import { slopeChance } from './persistence/wandering-slope.ts'
 import { lineColumn, seasonColumns } from './seasons.ts'
@@ -41,7 +45,7 @@ export function judgeLine(
     const fit = beneath && steady() ? (aboveWalk(values, waves, line, plain) ?? plain) : plain
     return fit.p < ALPHA ? unclaimedAbove(fit, slopeChance(given, waves, line)) : fit
   }
-  const scored = persistentRegression(normalScores(values), base, [line])
+  const scored = persistentTest(normalScores(values), base, [line])
   let p = Math.max(plain.p, scored?.p ?? 1)
   if (p < ALPHA) p = Math.max(p, evenly(values, base, [line])?.p ?? 1)
   let fit = plain
@@ -86,5 +90,5 @@ const slowOf =
 function evenly(values: readonly number[], base: readonly number[][], line: readonly number[][]) {
   const weights = evenWeights(values, [...base.slice(1), ...line], 0)
   const weighed = (column: readonly number[]): number[] => column.map((value, row) => value * weights[row]!)
-  return persistentRegression(weighed(values), base.map(weighed), line.map(weighed))
+  return persistentTest(weighed(values), base.map(weighed), line.map(weighed))
 }

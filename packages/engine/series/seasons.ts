@@ -4,7 +4,7 @@
  * then. The errors may be as persistent as a random walk (persistent-regression.ts). Two whole cycles are needed.
  */
 import { strongestShift } from './level-shift.ts'
-import { persistentRegression } from './persistence/persistent-regression.ts'
+import { persistentTest } from './persistence/persistent-regression.ts'
 import { dot, residualsOf } from './persistence/residuals.ts'
 
 export interface Season {
@@ -105,7 +105,7 @@ export function begunSeasons(
   return possible.filter((period) => {
     const wave = seasonColumns(rows, period).slice(0, 2)
     return bases.every((one) => {
-      const fit = persistentRegression(values, one, wave)
+      const fit = persistentTest(values, one, wave)
       return fit !== null && !fit.walk && fit.p * possible.length <= ALPHA
     })
   })
@@ -123,12 +123,11 @@ export function testSeason(
   const season = seasonColumns(rows, period)
   const rest = others.flatMap((other) => seasonColumns(rows, other))
   const base = [constant, line, ...(values.length > 2 * (rest.length + season.length) + 8 ? rest : [])]
-  const fit = persistentRegression(values, base, season)
+  const fit = persistentTest(values, base, season)
   if (!fit) return null
   const cycles = (rows.at(-1)! - rows[0]! + 1) / period
   const shift = cycles < CYCLES_BESIDE_SHIFT ? strongestShift(values, [line]) : null
-  const beside =
-    shift && persistentRegression(values, [...base, stepColumn(values.length, shift.index)], season)
+  const beside = shift && persistentTest(values, [...base, stepColumn(values.length, shift.index)], season)
   return { period, p: Math.max(fit.p, beside?.p ?? 0), strength: strengthOf(values, base, season) }
 }
 

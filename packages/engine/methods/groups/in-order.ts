@@ -7,7 +7,7 @@
 import type { Doubt } from '@assay/model/insight'
 import { fUpper } from '../../numeric/distributions.ts'
 import { classicAnova } from '../../numeric/tests/means.ts'
-import { persistentRegression } from '../../series/persistence/persistent-regression.ts'
+import { persistentTest } from '../../series/persistence/persistent-regression.ts'
 import { doubt } from '../../verdicts/verdict.ts'
 import { alikeFrom, PERSISTENT_ROWS, seriesOrder } from '../relations/series-order.ts'
 import type { Relation } from '../shared/method.ts'
@@ -74,7 +74,7 @@ async function persistentP(
   const values = rows.map((row) => row.v as number)
   const size = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0) || 1
   const members = groups.slice(1).map((_, index) => places.map((place) => (place === index + 2 ? 1 : 0)))
-  const fit = persistentRegression(
+  const fit = persistentTest(
     values.map((value) => value / size),
     [values.map(() => 1)],
     members,

@@ -8,7 +8,7 @@ import { studentTwoSided, studentUpperQuantile } from '../../numeric/distributio
 import { exactMean } from '../../numeric/exact.ts'
 import { hc3Errors, lagOne } from '../../numeric/models/model-checks.ts'
 import type { Basis } from '../../numeric/models/orthonormal.ts'
-import { persistentRegression } from '../../series/persistence/persistent-regression.ts'
+import { persistentTest } from '../../series/persistence/persistent-regression.ts'
 import { PERSISTENT_ROWS, worthOfRows } from '../relations/series-order.ts'
 import type { Design } from './design.ts'
 
@@ -38,7 +38,7 @@ export function chancesOf(
   const steady = slopes.map((column, index) => {
     const others = slopes.filter((_, other) => other !== index)
     const one = basis.q.length > slopes.length ? [y.map(() => 1)] : []
-    return persistentRegression(even(y), [...one, ...others], [column])?.p ?? 1
+    return persistentTest(even(y), [...one, ...others], [column])?.p ?? 1
   })
   const loose = series === 'dated' ? looseSpread(fit) : null
   return own.map((p, index) => (p === null ? null : Math.max(p, steady[index]!, loose?.[index] ?? 0)))

@@ -16,7 +16,7 @@ import { studentTwoSided } from '../../numeric/distributions.ts'
 import { exactMean } from '../../numeric/exact.ts'
 import { hc3Errors, lagOne } from '../../numeric/models/model-checks.ts'
 import { dot, orthonormal } from '../../numeric/models/orthonormal.ts'
-import { persistentRegression } from '../../series/persistence/persistent-regression.ts'
+import { persistentTest } from '../../series/persistence/persistent-regression.ts'
 import { isTemporal } from '../shared/columns.ts'
 import { quote, type Relation } from '../shared/method.ts'
 
@@ -90,7 +90,7 @@ export function persistentLink(
 ): number {
   const base = [x.map(() => 1), ...held.map(even)]
   const [left, right] = [even(x), even(y)]
-  const either = [persistentRegression(left, base, [right]), persistentRegression(right, base, [left])]
+  const either = [persistentTest(left, base, [right]), persistentTest(right, base, [left])]
   const spread = [spreadLink(left, base, right), spreadLink(right, base, left)]
   return Math.max(...either.map((fit) => fit?.p ?? 0), ...spread)
 }

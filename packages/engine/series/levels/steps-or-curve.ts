@@ -5,7 +5,7 @@
  * two, its place and its size. The errors may be as persistent as a random walk.
  */
 import { centred } from '../persistence/centre.ts'
-import { persistentRegression } from '../persistence/persistent-regression.ts'
+import { persistentTest } from '../persistence/persistent-regression.ts'
 import { dot, residualsOf } from '../persistence/residuals.ts'
 import {
   besidePersistence,
@@ -111,7 +111,7 @@ function isLeap(
     const part = rest.slice(from, to)
     const column = (of: (row: number) => number): number[] => part.map((_, at) => of(from + at - place + 0.5))
     const lines = [column(() => 1), column((row) => row), column((row) => Math.max(0, row))]
-    const fit = persistentRegression(part, lines, [column((row) => (row < 0 ? 0 : 1))])
+    const fit = persistentTest(part, lines, [column((row) => (row < 0 ? 0 : 1))])
     return fit === null || fit.p <= chance
   }
   return leaps(NEAR, LEAP_NEAR) && leaps(REACH, (LEAP * REACH) / Math.max(REACH, values.length))
@@ -160,6 +160,8 @@ function chosen(
       if (!fit) return
       const criterion = criterionOf(fit.likelihood, parameters, kept.length)
       if (criterion >= before) return
+      // No fit with fewer steps is likelier.
+      if (criterion - Math.log(n) * PER_STEP * kept.length >= best.criterion) return
       before = criterion
       const asked = criterion + (kept.length === whole.length ? STRONG : 0)
       if (asked < best.criterion) best = { kept, degree, criterion: asked }
@@ -169,7 +171,12 @@ function chosen(
       kept = kept.filter((_, at) => at !== weakest)
     }
   }
-  for (const degree of DEGREES) consider(all, own(degree), first, degree, degree)
+  // The highest degree is the likeliest, so what it cannot win beside all steps no lower one wins.
+  const highest = likeliestFit(all, [...own(DEGREES.at(-1)!), ...whole.map((at) => first + at)], n)
+  const least = highest ? -2 * highest.likelihood : Number.NEGATIVE_INFINITY
+  for (const degree of DEGREES)
+    if (degree === 0 || least + Math.log(n) * degree < best.criterion)
+      consider(all, own(degree), first, degree, degree)
   const line = [...curve.slice(0, 2), ...waves]
   consider(besideSpline(line, values, places), [...line.keys()], line.length, DEGREES.at(-1)!, 2)
   if (best.degree === 0) return levels

@@ -12,7 +12,7 @@
 import { fUpper, studentTwoSided } from '../../numeric/distributions.ts'
 import { centreBeside, centred } from './centre.ts'
 
-export interface PersistentFit {
+export interface PersistentTest {
   /** The chance of an F this large over the tested columns, if they explain nothing. */
   p: number
   /** Mean of the persistence over its weights: 0 for white noise, 1 for a random walk. */
@@ -21,6 +21,9 @@ export interface PersistentFit {
   walk: boolean
   /** p beside the errors of a random walk. */
   p_walk: number
+}
+
+export interface PersistentFit extends PersistentTest {
   /** Of the last column. */
   estimate: number
   /** 95 % interval of `estimate`: as wide as the random walk's where that is allowed. */
@@ -123,6 +126,33 @@ export function persistentRegression(
   base: readonly ArrayLike<number>[],
   tested: readonly ArrayLike<number>[],
 ): PersistentFit | null {
+  const found = fitsOf(y, base, tested)
+  return found && { ...tellOf(found), ...intervalOf(found) }
+}
+
+/** As `persistentRegression`, without the interval, which costs more than all else of a short series. */
+export function persistentTest(
+  y: ArrayLike<number>,
+  base: readonly ArrayLike<number>[],
+  tested: readonly ArrayLike<number>[],
+): PersistentTest | null {
+  const found = fitsOf(y, base, tested)
+  return found && tellOf(found)
+}
+
+interface Fits {
+  rows: Row[]
+  /** How much each row weighs. */
+  shares: number[]
+  /** Whether the data allow a random walk. */
+  walk: boolean
+}
+
+function fitsOf(
+  y: ArrayLike<number>,
+  base: readonly ArrayLike<number>[],
+  tested: readonly ArrayLike<number>[],
+): Fits | null {
   const n = y.length
   const size = base.length + tested.length
   const df = n - size
@@ -133,7 +163,47 @@ export function persistentRegression(
     const factor = factorAt(moments, a)
     if (factor) rows.push({ a, weight, df, ...fitOf(factor, size, tested.length, df, a) })
   }
-  return rows.length === 0 ? null : averaged(rows)
+  if (rows.length === 0) return null
+  const best = Math.max(...rows.map(({ likelihood }) => likelihood))
+  const weights = rows.map(({ likelihood, weight }) => weight * Math.exp(likelihood - best))
+  const whole = weights.reduce((sum, weight) => sum + weight, 0)
+  return {
+    rows,
+    shares: weights.map((weight) => weight / whole),
+    walk: best - rows.at(-1)!.likelihood <= WALK_WITHIN,
+  }
+}
+
+const meanOf = ({ rows, shares }: Fits, of: (row: Row) => number): number =>
+  rows.reduce((sum, row, index) => sum + shares[index]! * of(row), 0)
+
+function tellOf(fits: Fits): PersistentTest {
+  const last = fits.rows.at(-1)!
+  const p = meanOf(fits, (row) => row.p)
+  return {
+    p: fits.walk ? Math.max(p, last.p) : p,
+    persistence: meanOf(fits, (row) => row.a),
+    walk: fits.walk,
+    p_walk: last.p,
+  }
+}
+
+function intervalOf(fits: Fits): Pick<PersistentFit, 'estimate' | 'low' | 'high'> {
+  const { rows, shares, walk } = fits
+  const last = rows.at(-1)!
+  const estimate = meanOf(fits, (row) => row.estimate)
+  const kept = rows.map((row, index) => ({ row, share: shares[index]! })).filter(({ share }) => share > 1e-3)
+  const beyond = (half: number): number => {
+    const average = kept.reduce(
+      (sum, { row, share }) =>
+        sum +
+        share * studentTwoSided(Math.max(0, half - Math.abs(row.estimate - estimate)) / row.error, row.df),
+      0,
+    )
+    return walk ? Math.max(average, studentTwoSided(half / last.error, last.df)) : average
+  }
+  const half = halfWidth(beyond, Math.max(...kept.map(({ row }) => row.error), walk ? last.error : 0))
+  return { estimate, low: estimate - half, high: estimate + half }
 }
 
 function fitOf(factor: Float64Array, size: number, tested: number, df: number, a: number) {
@@ -152,40 +222,6 @@ function fitOf(factor: Float64Array, size: number, tested: number, df: number, a
     p: fUpper(explained / tested / (rest / df), tested, df),
     estimate: factor[size * width + size - 1]! / last,
     error: scale / last,
-  }
-}
-
-function averaged(rows: Row[]): PersistentFit {
-  const best = Math.max(...rows.map(({ likelihood }) => likelihood))
-  const weights = rows.map(({ likelihood, weight }) => weight * Math.exp(likelihood - best))
-  const whole = weights.reduce((sum, weight) => sum + weight, 0)
-  const mean = (of: (row: Row) => number): number =>
-    rows.reduce((sum, row, index) => sum + weights[index]! * of(row), 0) / whole
-  const last = rows.at(-1)!
-  const walk = best - last.likelihood <= WALK_WITHIN
-  const estimate = mean((row) => row.estimate)
-  const kept = rows
-    .map((row, index) => ({ row, share: weights[index]! / whole }))
-    .filter(({ share }) => share > 1e-3)
-  const beyond = (half: number): number => {
-    const average = kept.reduce(
-      (sum, { row, share }) =>
-        sum +
-        share * studentTwoSided(Math.max(0, half - Math.abs(row.estimate - estimate)) / row.error, row.df),
-      0,
-    )
-    return walk ? Math.max(average, studentTwoSided(half / last.error, last.df)) : average
-  }
-  const half = halfWidth(beyond, Math.max(...kept.map(({ row }) => row.error), walk ? last.error : 0))
-  const p = mean((row) => row.p)
-  return {
-    p: walk ? Math.max(p, last.p) : p,
-    persistence: mean((row) => row.a),
-    walk,
-    p_walk: last.p,
-    estimate,
-    low: estimate - half,
-    high: estimate + half,
   }
 }
 

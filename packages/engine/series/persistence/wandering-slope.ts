@@ -5,7 +5,7 @@
  */
 import { centred } from './centre.ts'
 import { lasts } from './lasting.ts'
-import { persistentRegression } from './persistent-regression.ts'
+import { persistentTest } from './persistent-regression.ts'
 import { dot } from './residuals.ts'
 
 /** The autocorrelation of second differences between which they are noise: that of a walk is -1/2, that of a curve beneath noise -2/3. */
@@ -35,7 +35,7 @@ function chanceOf(
   const even = differences(line)
   const beside = waves.map(differences).filter((column) => column.some((value) => value !== 0))
   if (lasts(steps, [even, ...beside], () => 1)) return 1
-  return isNoise(differences(steps), values) ? (persistentRegression(steps, beside, [even])?.p ?? 1) : 0
+  return isNoise(differences(steps), values) ? (persistentTest(steps, beside, [even])?.p ?? 1) : 0
 }
 
 const differences = (values: readonly number[]): number[] =>

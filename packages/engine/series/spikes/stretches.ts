@@ -11,7 +11,7 @@
 import { stepsOrCurve } from '../levels/steps-or-curve.ts'
 import { centred } from '../persistence/centre.ts'
 import { normalScores } from '../persistence/normal-scores.ts'
-import { persistentRegression } from '../persistence/persistent-regression.ts'
+import { persistentTest } from '../persistence/persistent-regression.ts'
 import { dot, residualsOf } from '../persistence/residuals.ts'
 import { lineColumn } from '../seasons.ts'
 import { medianOf } from './tails.ts'
@@ -101,11 +101,14 @@ function strongest(
   const n = values.length
   if (longest < LEAST || n < 2 * base.length + 8) return null
   const { left } = residualsOf(values, base)
+  const scores = normalScores(values)
+  const seen = new Set<number>()
   let best: Stretch | null = null
   for (const candidate of candidates(left, longest)) {
     const place = trimmed(values, base, candidate)
-    if (!place) continue
-    const p = chanceOf(values, base, place, longest)
+    if (!place || seen.has(place.from * n + place.to)) continue
+    seen.add(place.from * n + place.to)
+    const p = chanceOf(values, scores, base, place, longest, Math.min(alpha, best?.p ?? 1))
     if (p <= alpha && p < (best?.p ?? 1)) best = { ...place, p }
   }
   return best
@@ -185,28 +188,34 @@ function awayOf(values: readonly number[], base: readonly (readonly number[])[],
   return left
 }
 
+/** Its chance; 1 as soon as that is certainly above `most`. `scores` are the normal scores of the values. */
 function chanceOf(
   values: readonly number[],
+  scores: readonly number[],
   base: readonly (readonly number[])[],
   place: Place,
   longest: number,
+  most: number,
 ): number {
   const n = values.length
   const stretch = columnOf(n, place)
-  const plain = persistentRegression(values, base, [stretch])
-  const scored = persistentRegression(normalScores(values), base, [stretch])
-  if (!plain || !scored) return 1
+  const plain = persistentTest(values, base, [stretch])
+  if (!plain) return 1
   const each = n * (longest - LEAST + 1)
+  if (plain.walk && each * plain.p > most) return 1
+  const scored = persistentTest(scores, base, [stretch])
+  if (!scored) return 1
   if (!plain.walk && !scored.walk) {
     if (plain.persistence >= ALONE) return Math.min(1, each * scored.p)
     const ranked = Math.max(plain.p, side(values, base, place))
     return Math.min(1, n * PLACES * Math.min(scored.p, ranked))
   }
+  const larger = Math.max(plain.p, scored.p)
+  if (each * larger > most) return 1
   let level = 0
   const steps = normalScores(values.slice(1).map((value, row) => value - values[row]!))
   const walk = [0, ...steps.map((step) => (level += step))]
-  const p = Math.max(plain.p, scored.p, persistentRegression(walk, base, [stretch])?.p ?? 1)
-  return Math.min(1, each * p)
+  return Math.min(1, each * Math.max(larger, persistentTest(walk, base, [stretch])?.p ?? 1))
 }
 
 /** The chance that so many neighbours are all among the values as far as the nearest of them, if their order means nothing. */
