@@ -4,7 +4,8 @@ import { levelChanges } from './level-changes.ts'
 import { strongestShift } from './level-shift.ts'
 import { levelSizes } from './levels/level-sizes.ts'
 import { judgeLine } from './line.ts'
-import { persistentRegression } from './persistence/persistent-regression.ts'
+import { persistentRegression, persistentTest } from './persistence/persistent-regression.ts'
+import { besideSpline, likeliestFit } from './persistence/step-models.ts'
 import { findSeasons, lineColumn, testSeason } from './seasons.ts'
 import { findSpikes } from './spikes/spikes.ts'
 import { findStretches } from './spikes/stretches.ts'
@@ -51,6 +52,33 @@ test('a line through exact values is found whatever its noise, and a random walk
     if (persistentRegression(walk, [rows.map(() => 1)], [lineColumn(rows)])!.p < 0.05) found += 1
   }
   assert.ok(found <= 6, `${found} of 40 random walks have a trend`)
+})
+
+test('a test without an interval tells the same chance and persistence', () => {
+  const rows = rowsOf(80)
+  let level = 0
+  for (const y of [noise(80), noise(80).map((value) => (level += value))]) {
+    const { estimate, low, high, ...told } = persistentRegression(y, [rows.map(() => 1)], [lineColumn(rows)])!
+    assert.deepEqual(persistentTest(y, [rows.map(() => 1)], [lineColumn(rows)]), told)
+    assert.ok(low < estimate && estimate < high)
+  }
+})
+
+test('a step is whitened as a column of zeros and ones is, though only until the curve has followed it', () => {
+  const rows = rowsOf(3000)
+  const values = noise(3000).map((value, row) => value + (row < 700 ? 0 : 3) + (row < 1900 ? 0 : -2))
+  const base = [rows.map(() => 1), lineColumn(rows)]
+  const steps = [700, 1900].map((place) => rows.map((row) => (row < place ? 0 : 1)))
+  const [dense, sparse] = [
+    besideSpline([...base, ...steps], values, []),
+    besideSpline(base, values, [700, 1900]),
+  ]
+  for (const [nth, model] of dense.entries()) {
+    const [one, other] = [model, sparse[nth]!].map(
+      (own) => likeliestFit([own], [0, 1, 2, 3], 3000)!.likelihood,
+    )
+    assert.ok(Math.abs(one! - other!) < 1e-7, `${one} and ${other}`)
+  }
 })
 
 test('a slow walk beneath noise makes no line, and a line in noise is found all the same', () => {

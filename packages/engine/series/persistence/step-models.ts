@@ -22,6 +22,8 @@ export interface StepFit {
 
 /** Variances of the changes of slope over that of the noise, at the n-th step: a curve that bends once in so many values. */
 const BENDS = [1000, 300, 100, 30, 10]
+/** An error below this is rounding. */
+const FOLLOWED = 1e-14
 
 /** Errors from independent ones to a random walk. */
 export function besidePersistence(
@@ -43,12 +45,15 @@ export function besideSpline(
   places: readonly number[],
 ): StepModel[] {
   const n = values.length
-  const steps = places.map((place) => Float64Array.from({ length: n }, (_, row) => (row < place ? 0 : 1)))
-  const all = [...columns, ...steps, values]
   // A slope that gathers steps of this variance over so many values moves the curve by as much as the noise.
   return BENDS.filter((length) => length < n).map((length) => {
-    const { white, spreads } = whitened(all, length ** -3)
-    return { moments: productsOf(white), persistences: [0], spreads }
+    const filter = filterOf(n, length ** -3)
+    const white = [
+      ...columns.map((column) => whitened(column, filter)),
+      ...places.map((place) => whitenedStep(place, n, filter)),
+      whitened(values, filter),
+    ]
+    return { moments: productsOf(white), persistences: [0], spreads: filter.spreads }
   })
 }
 
@@ -72,45 +77,86 @@ export function likeliestFit(
   return best
 }
 
-/** Rows that are independent of each other, beneath a slope that walks from 0 with steps of this variance. */
-function whitened(
-  columns: readonly ArrayLike<number>[],
-  step: number,
-): { white: Float64Array[]; spreads: number } {
-  const n = columns[0]!.length
-  const white = columns.map(() => new Float64Array(n))
-  const levels = new Float64Array(columns.length)
-  const slopes = new Float64Array(columns.length)
+/** Kalman's gains, row by row, beneath a slope that walks from 0 with steps of one variance. */
+interface Filter {
+  gains: Float64Array
+  turns: Float64Array
+  scales: Float64Array
+  /** The sum of the logarithms of the spreads. */
+  spreads: number
+}
+
+function filterOf(n: number, step: number): Filter {
+  const [gains, turns, scales] = [new Float64Array(n), new Float64Array(n), new Float64Array(n)]
   // Variances of the level and the slope that are expected next, and their covariance.
   let [level, slope, both] = [0, 0, 0]
   let spreads = 0
   for (let t = 0; t < n; t++) {
     const spread = level + 1
-    const scale = 1 / Math.sqrt(spread)
     const [gain, turn] = [level / spread, both / spread]
-    for (const [at, column] of columns.entries()) {
-      const error = column[t]! - levels[at]!
-      white[at]![t] = error * scale
-      const seen = slopes[at]! + turn * error
-      levels[at] = levels[at]! + gain * error + seen
-      slopes[at] = seen
-    }
+    gains[t] = gain
+    turns[t] = turn
+    scales[t] = 1 / Math.sqrt(spread)
     spreads += Math.log(spread)
     const kept = { level: level - gain * level, both: both - gain * both, slope: slope - turn * both }
     level = kept.level + 2 * kept.both + kept.slope
     both = kept.both + kept.slope
     slope = kept.slope + step
   }
-  return { white, spreads }
+  return { gains, turns, scales, spreads }
 }
 
-function productsOf(columns: readonly Float64Array[]): Moments {
+/** Rows that are independent of each other; zero before `from` and from its end on. */
+interface White {
+  from: number
+  rows: Float64Array
+}
+
+function whitened(column: ArrayLike<number>, { gains, turns, scales }: Filter): White {
+  const n = column.length
+  const rows = new Float64Array(n)
+  let [level, slope] = [0, 0]
+  for (let t = 0; t < n; t++) {
+    const error = column[t]! - level
+    rows[t] = error * scales[t]!
+    slope += turns[t]! * error
+    level += gains[t]! * error + slope
+  }
+  return { from: 0, rows }
+}
+
+/** Of a step, 0 before `place` and 1 from it on, until the curve has followed it. */
+function whitenedStep(place: number, n: number, { gains, turns, scales }: Filter): White {
+  const rows = new Float64Array(n - place)
+  let [level, slope] = [0, 0]
+  for (let t = place; t < n; t++) {
+    const error = 1 - level
+    rows[t - place] = error * scales[t]!
+    slope += turns[t]! * error
+    level += gains[t]! * error + slope
+    if (Math.abs(error) + Math.abs(slope) < FOLLOWED)
+      return { from: place, rows: rows.subarray(0, t - place) }
+  }
+  return { from: place, rows }
+}
+
+function productsOf(columns: readonly White[]): Moments {
   const size = columns.length
   const same = new Float64Array(size * size)
   for (let i = 0; i < size; i++)
-    for (let j = 0; j <= i; j++) same[i * size + j] = dot(columns[i]!, columns[j]!)
+    for (let j = 0; j <= i; j++) same[i * size + j] = productOf(columns[i]!, columns[j]!)
   const none = new Float64Array(size * size)
   return { size, same, neighbours: none, before: none, first: none }
+}
+
+function productOf(one: White, other: White): number {
+  const from = Math.max(one.from, other.from)
+  const to = Math.min(one.from + one.rows.length, other.from + other.rows.length)
+  if (from >= to) return 0
+  return dot(
+    one.rows.subarray(from - one.from, to - one.from),
+    other.rows.subarray(from - other.from, to - other.from),
+  )
 }
 
 /** Products of the columns, of a step at each place (0 before it, 1 from it on), and of the values as the last column. */
