@@ -228,6 +228,11 @@ function whyUntested(judged: readonly Judged[], many: string): Doubt {
       `The main metric has nothing in its denominator${where}, so it has no value${all ? '' : ' there'}.`,
     )
   }
+  if (primary.some(({ units }) => units.beyond))
+    return doubt(
+      'too_few',
+      'The main metric has no values whose squares are numbers, since they lie beyond 1e150 or below 1e-150. Multiply them by a power of ten in the SQL block.',
+    )
   if (primary.some(({ control, arm }) => control.n > 1 && arm.n > 1))
     return doubt('constant', `The main metric is the same for all ${many}: there is nothing to compare.`)
   return doubt('too_few', `The main metric has values of fewer than two ${many} in an arm.`)

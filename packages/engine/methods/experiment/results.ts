@@ -71,10 +71,10 @@ export function judge(metrics: readonly MetricUnits[], control: string, rules: R
       .filter(([arm]) => arm !== control)
       .map(([arm, moments]) => {
         const level = levelOf(moments, units, theta)
-        const effect = effectOf(from, level, rules.looks, {
-          tuned: rules.tuned_for,
-          boundary: boundaryOf(units.metric),
-        })
+        const boundary = boundaryOf(units.metric)
+        const effect = units.beyond
+          ? null
+          : effectOf(from, level, rules.looks, { tuned: rules.tuned_for, boundary })
         const result = plain(units.metric, arm, first[index]!, from, level, effect)
         return { units, primary: first[index]!, theta, control: from, arm: level, effect, result }
       })

@@ -18,6 +18,8 @@ export interface MetricUnits extends Form {
   left: number
   /** What its values can be: shares, of units or of their denominators; from 0 on where no unit is below; or anything. */
   reach: 'share' | 'positive' | 'any'
+  /** Whether the square of a spread is too large or too small for a number: then nothing can be compared. */
+  beyond: boolean
   /** SQL of each column over the units, after caps and filled covariates; and of what must be known. */
   columns: string[]
   known: string
@@ -113,14 +115,8 @@ async function metricUnits(units: Relation, metric: Metric, index: number): Prom
 /** The smallest number that keeps all its digits. */
 const SMALLEST = 2.3e-308
 
-/** Throws MethodError if the square of a value is no number any more. */
-function unscaled(square: number, one: number, other: number): number {
-  const found = square * one * other
-  if (square === 0 || one !== other || (Math.abs(found) >= SMALLEST && Number.isFinite(found))) return found
-  throw new MethodError(
-    'metrics: the values are so large or so small (beyond 1e150) that their squares are no numbers. Multiply them by a power of ten in the SQL block.',
-  )
-}
+/** Tells whether the square of a value that differs from others is still a number with all its digits. */
+const isSquare = (value: number): boolean => Math.abs(value) >= SMALLEST && Number.isFinite(value)
 
 async function momentsOf(units: Relation, columns: readonly string[], known: string, ratio: boolean) {
   const named = columns.map((column, index) => `${column} as v${index}`).join(', ')
@@ -131,10 +127,11 @@ async function momentsOf(units: Relation, columns: readonly string[], known: str
        ${columns.map((_, index) => `max(abs(v${index})) as m${index}`).join(', ')} from ${source}`,
   )
   const moments = new Map<string, UnitMoments>()
+  let beyond = false
   const left = range!.without as number
   const total = range!.n as number
   const reach = range!.positive !== true ? 'any' : range!.bounded === true ? 'share' : 'positive'
-  if (total === 0) return { moments, left, reach } as const
+  if (total === 0) return { moments, left, reach, beyond } as const
   const scales = columns.map((_, index) => powerAbove(range![`m${index}`] as number))
   const scaled = columns.map((_, index) => `v${index} / ${double(scales[index]!)} as u${index}`).join(', ')
   const shifts = columns.map((_, index) => `favg(u${index}) as s${index}`).join(', ')
@@ -159,12 +156,14 @@ async function momentsOf(units: Relation, columns: readonly string[], known: str
     const covariance = (i: number, j: number): number => {
       const [a, b] = i < j ? [i, j] : [j, i]
       const products = readSum(row[`p${a}_${b}`], bounds[a]! * bounds[b]!) - (sums[a]! * sums[b]!) / n
-      return n > 1 ? unscaled(products / (n - 1), scales[a]!, scales[b]!) : 0
+      const found = n > 1 ? (products / (n - 1)) * scales[a]! * scales[b]! : 0
+      if (i === j && n > 1 && products !== 0 && !isSquare(found)) beyond = true
+      return found
     }
     const covariances = columns.map((_, i) => columns.map((__, j) => covariance(i, j)))
     moments.set(row.name as string, { n, means, covariances })
   }
-  return { moments, left, reach } as const
+  return { moments, left, reach, beyond } as const
 }
 
 /** The least and the largest unit of each arm in what it adds to the metric, and how heavy the tails are. */
