@@ -1,31 +1,25 @@
 /** The template editor: checks while you type, previews on the data, saves. The text outlives an expired session. */
 
-import type { VariableView } from '@assay/model/template'
 import type { EditorView } from '@codemirror/view'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useLocation, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef } from 'react'
-import { api, faultsOf } from '../api.ts'
+import { api } from '../api.ts'
 import { useDraft } from '../drafts/draft.ts'
-import { attributesOf, faultBelow } from '../drafts/readers.ts'
-import type { Insight } from '../insights.ts'
+import { attributesOf } from '../drafts/readers.ts'
 import { Builder } from '../parts/builder/builder.tsx'
 import { askedOf, DraftMetrics, DraftNotes, type DraftOf } from '../parts/drafts/draft-notes.tsx'
-import { WhatRunsWhere } from '../parts/drafts/explained.tsx'
 import { SaveOrKeep, useKeptDraft } from '../parts/drafts/kept-drafts.tsx'
 import { DraftRows } from '../parts/drafts/table-rows.tsx'
 import { Fault } from '../parts/fault.tsx'
 import { TextField } from '../parts/field.tsx'
-import { InsightText } from '../parts/insight/insight-text.tsx'
-import { LineageSection } from '../parts/insight/lineage.tsx'
-import { VariableField } from '../parts/jobs/variable-field.tsx'
 import { Loaded, Page } from '../parts/page.tsx'
-import { PreviewReader } from '../parts/readers/reader.tsx'
+import { type Asked, type Draft, PreviewPane, usePreview } from '../parts/templates/preview-pane.tsx'
 import { goToLine, replaceAll } from '../parts/text/code-mirror.ts'
 import { columnsOf } from '../parts/text/columns.ts'
 import { Editor } from '../parts/text/editor.tsx'
 import { FaultList, useSettled } from '../parts/text/fault-list.tsx'
-import { firstValues, sentValues, textOf, type Values } from '../values.ts'
+import { firstValues, sentValues } from '../values.ts'
 
 const NONE: readonly never[] = []
 
@@ -66,23 +60,6 @@ function useChecked(source: string) {
   return { ...query, isOf }
 }
 
-interface Asked {
-  source: string
-  values: Record<string, unknown>
-  /** For a personal template: the reader whose rows to show. */
-  reader: { reader?: Record<string, unknown> }
-}
-
-function usePreview() {
-  return useMutation({
-    mutationFn: async ({ source, values, reader }: Asked) => {
-      const asked = api().templates.preview({ source, template_vars: values, ...reader }, { charts: 'link' })
-      const found = (await asked) as unknown as Insight
-      return { ...found, insight_id: 'preview', assignment_id: '' }
-    },
-  })
-}
-
 /**
  * Shows what a text that the console has written comes to, once it is checked: a draft, or a choice of the builder. A text that is
  * typed is shown when it is asked for.
@@ -103,90 +80,6 @@ function useShownAtOnce(
     written.current = null
     latest.current()
   }, [ready, source, written])
-}
-
-function Preview({ preview }: { preview: ReturnType<typeof usePreview> }) {
-  if (preview.isPending) return <p className="waiting">Running the template…</p>
-  if (preview.isError) return <Fault error={preview.error} />
-  if (!preview.data)
-    return (
-      <p className="small">
-        “Preview” runs the template with its defaults and shows the insight here. Nothing is stored.
-      </p>
-    )
-  return (
-    <article className="insight">
-      <h2 className="insight-title">{preview.data.title}</h2>
-      <InsightText insight={preview.data} />
-      <LineageSection insight={preview.data} />
-    </article>
-  )
-}
-
-interface Draft {
-  template_id: string
-  source: string
-  /** The values of the preview, by variable. */
-  values: Values
-  /** Whose rows the preview of a personal template shows, an attribute a line. */
-  reader?: string
-}
-
-function PreviewValues(props: {
-  variables: readonly VariableView[]
-  values: Values
-  faults: Record<string, string>
-  onChange(values: Values): void
-}) {
-  const { variables, values, faults, onChange } = props
-  if (variables.length === 0) return null
-  return (
-    <details className="facts" open={Object.keys(faults).length > 0 || undefined}>
-      <summary>Values for the preview</summary>
-      {variables.map((variable) => (
-        <VariableField
-          key={`${variable.name} ${variable.type}`}
-          template_id={null}
-          variable={variable}
-          value={values[variable.name] ?? textOf(variable.default)}
-          fault={faults[variable.name]}
-          onChange={(value) => onChange({ ...values, [variable.name]: value })}
-        />
-      ))}
-    </details>
-  )
-}
-
-/** What the preview is given, and what it shows. */
-function PreviewPane(props: {
-  checked: ReturnType<typeof useChecked>['data']
-  draft: Draft
-  preview: ReturnType<typeof usePreview>
-  given(): Asked
-  onChange(draft: Draft): void
-}) {
-  const { checked, draft, preview, given, onChange } = props
-  const faults = faultsOf(preview.error)
-  return (
-    <section className="preview" aria-label="Preview">
-      {checked?.personal && (
-        <PreviewReader
-          needs={checked.reader_attributes}
-          value={draft.reader ?? ''}
-          fault={attributesOf(draft.reader ?? '').fault ?? faultBelow(faults, 'reader')}
-          onChange={(reader) => onChange({ ...draft, reader })}
-        />
-      )}
-      <PreviewValues
-        variables={checked?.variables ?? NONE}
-        values={draft.values}
-        faults={faultsOf(preview.error, 'template_vars.')}
-        onChange={(values) => onChange({ ...draft, values })}
-      />
-      <Preview preview={preview} />
-      <WhatRunsWhere given={given} />
-    </section>
-  )
 }
 
 /** Pushes the text as a branch of the repository: the template is changed there. */
