@@ -17,7 +17,9 @@ function numberOf(call: Call, name: string): number | null {
 
 function between(name: string, value: number, low: number, high: number): number {
   if (value > low && value < high) return value
-  throw new UsageError(`--${name} must lie between ${low} and ${high}; it is ${Number(value.toPrecision(6))}.`)
+  throw new UsageError(
+    `--${name} must lie between ${low} and ${high}; it is ${Number(value.toPrecision(6))}.`,
+  )
 }
 
 interface Rules {
