@@ -82,7 +82,7 @@ test('outliers are listed with their row, name and score, the farthest first', a
   near(points[0]!.score, (0.6745 * 736) / 8, 1e-9)
   assert.equal(
     found.headline,
-    '2 values of v stand far apart from the others; the farthest is 900 ("typist").',
+    '2 values of v stand far apart from the others; the farthest is 900 (who "typist").',
   )
 })
 

@@ -72,7 +72,7 @@ if (process.argv[2] === 'draw') {
     markdown,
     charts: list,
     reading,
-    created_at: 'c',
+    created_at: '2024-03-09T23:30:00.000Z',
   }
   process.stdout.write(insightPage(insight, []))
 }

@@ -228,7 +228,10 @@ test('any pattern matches what RegExp matches', () => {
       const expression = expressionOf(source)
       fc.pre(expression !== null)
       const work = new PatternWork()
-      assert.equal(work.fault(source), null, source)
+      const fault = work.fault(source)
+      // Repetitions within repetitions may be written out to more than a pattern may have.
+      fc.pre(!fault?.message.startsWith('it is longer than 2000'))
+      assert.equal(fault, null, source)
       for (const text of given.map((letters) => letters.join(''))) {
         // V8 finds a \B within a character of two units. ECMAScript looks at whole characters only.
         if (source.includes('\\B') && text.includes('😀')) continue
