@@ -19,9 +19,42 @@ export interface Judge {
 
 export function judgeExpression(expression: Expression, judge: Judge): Static {
   const values = expression.operands.map((operand) => judgeOperand(operand, judge))
+  judgeComparisons(expression, values, judge)
   let value = expression.operators.length > 0 ? scalar('boolean') : (values[0] ?? UNKNOWN)
   for (const filter of expression.filters) value = judgeFilter(value, filter, judge)
   return value
+}
+
+const ORDERS = new Set(['<', '<=', '>', '>='])
+const EQUALS = new Set(['==', '!='])
+
+const isNumber = (value: Static | undefined): boolean => value?.kind === 'scalar' && NUMERIC.has(value.type)
+
+/** Reports a list or rows that are compared with a number: such a condition is never true. */
+function judgeComparisons(
+  { operands, operators }: Expression,
+  values: readonly Static[],
+  judge: Judge,
+): void {
+  const between = operators.filter((operator) => operator !== 'not')
+  for (const [index, operator] of between.entries()) {
+    const sides = [index, index + 1]
+    for (const [at, other] of [sides, sides.toReversed()] as [number, number][]) {
+      const kind = values[at]!.kind
+      const compared = ORDERS.has(operator) || (EQUALS.has(operator) && isNumber(values[other]))
+      if (!compared || (kind !== 'list' && kind !== 'rows')) continue
+      const what = nameOf(operands[at]!)
+      const message = `${what ?? 'This'} ${kind === 'rows' ? 'are rows' : 'is a list'} and no number.`
+      judge.report('wrong_type', operands[at]!.begin, message, `Compare the size: ${what ?? 'NAME'}.size.`)
+    }
+  }
+}
+
+/** Returns a path of plain names as it is written; null for any other operand. */
+function nameOf(operand: Operand): string | null {
+  if (operand.kind !== 'path') return null
+  const names = operand.steps.map((step) => (step.kind === 'literal' ? step.value : null))
+  return names.every((name) => typeof name === 'string') ? [operand.root, ...names].join('.') : null
 }
 
 function judgeOperand(operand: Operand, judge: Judge): Static {
