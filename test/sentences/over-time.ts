@@ -104,7 +104,7 @@ const compare: Situation[] = [
       { is: 'a last month like the others', method: 'compare', options, columns, sql: at(0.97) },
       { is: 'a last month almost like the one before', method: 'compare', options, columns, sql: at(1.03) },
       { is: 'a last month far below', method: 'compare', options, columns, sql: at(0.4) },
-      { is: 'a last month far above', method: 'compare', options, columns, sql: at(2.5) },
+      { is: 'a last month far above', method: 'compare', options, columns, sql: at(2) },
     ]
   }),
   {
@@ -368,7 +368,7 @@ const anomalies: Situation[] = [
         method: 'anomalies',
         options,
         columns,
-        sql: at('case when i = 40 then 1.5 else 0 end'),
+        sql: at('case when i = 40 then 1 else 0 end'),
       },
       {
         is: 'one day far below',

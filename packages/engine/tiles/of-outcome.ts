@@ -178,11 +178,12 @@ function ofForecast(told: Told): Tile | null {
   if (value === null) return null
   const { step } = outcome.diagnosis as { step?: string }
   const time = first!.time as string | number
-  const range = both([numberIn(first, 'low_95'), numberIn(first, 'high_95')], measure)
+  const [low, high] = [numberIn(first, 'low_95'), numberIn(first, 'high_95')]
   return {
     ...base(told, value),
     when: `expected for ${timeInWords(time, unitNamed(step ?? null))}`,
-    note: `very likely ${range}`,
+    // A range without a width in the digits that are told says nothing beside the value.
+    note: amount(low, measure) === amount(high, measure) ? null : `very likely ${both([low, high], measure)}`,
     course: courseOf([...pastOf(told), { at: String(time), value }]),
   }
 }

@@ -216,6 +216,17 @@ test('ranges of whole numbers from 0 on do not reach below zero, also of thousan
   assert.ok(spike!.low >= 0)
 })
 
+test('a range that has no width in the digits that are told is left out', async () => {
+  const nearly = await relation(
+    `select date '2024-01-01' + i::int as t, 100 + (hash(i) % 1000) / 1e5 as v from range(200) t(i)`,
+  )
+  const outcome = await outcomeOf(METHODS.forecast!, nearly, asked)
+  const [first] = pointsOf(outcome)
+  assert.ok(first!.low_95 < first!.value && first!.value < first!.high_95)
+  assert.match(outcome.headline, / 100 on 19 July 2024/)
+  assert.doesNotMatch(outcome.headline, /very likely/)
+})
+
 test('too few values and constants are answered', async () => {
   const few = await outcomeOf(METHODS.forecast!, await columnsOf({ t: [1, 2, 3], v: [1, 5, 2] }), asked)
   assert.equal((few.blockers as Coded[])[0]!.code, 'too_few')

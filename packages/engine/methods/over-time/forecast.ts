@@ -312,9 +312,11 @@ function finding(read: ReadSeries, points: readonly Point[], found: Forecast): F
   const rare = isRare(read)
   const told = ({ time, value, low_95, high_95 }: Point): string => {
     const half = low_95 === null || high_95 === null ? null : (high_95 - low_95) / 2
-    const range =
-      low_95 === high_95 ? '' : ` (very likely ${both([low_95, high_95], measure, { step: half })})`
-    return `${amount(value, measure, half)}${range} ${atTime(time, grid)}`
+    const shown = amount(value, measure, half)
+    const range = both([low_95, high_95], measure, { step: half })
+    // A range whose digits are all those of the value has no width to tell.
+    const likely = low_95 === high_95 || range === `about ${shown}` ? '' : ` (very likely ${range})`
+    return `${shown}${likely} ${atTime(time, grid)}`
   }
   const far = points.at(-1)!
   const level = ['value', 'low_95', 'high_95'].every(
