@@ -15,7 +15,7 @@ const codes = (outcome: Outcome) => ({
   blockers: outcome.blockers.map(({ code }) => code),
   caveats: outcome.caveats.map(({ code }) => code),
 })
-/** 2,000 users of five rows each over 20 days; the arm adds 0.3 to v, and nothing to conv. */
+/** Makes 2,000 users with five rows each over 20 days. The arm "new" adds 0.3 to v, and nothing to conv. */
 const ROWS = `select if(hash(u) % 2 = 0, 'control', 'new') as g, u, date '2024-01-01' + (u // 100)::int as d,
   hash(u * 3) % 1000 / 100.0 as before, hash(u * 3) % 1000 / 100.0 + hash(u * 7 + i) % 1000 / 200.0 + (hash(u) % 2) * 0.3 as v,
   1 + hash(u + i) % 3 as x, (hash(u * 17) % 10 < 3)::int as conv from range(2000) r(u), range(5) s(i)`
@@ -177,7 +177,10 @@ test('intervals of sequential looks are narrowest where they are tuned, and fixe
   await assert.rejects(ask({ metrics: [V], tuned_for: 2000 }), /tuned_for belongs to `looks: sequential`/)
 })
 
-/** R: sleep. t.test(extra ~ group) has the 95 % interval -3.3654832 to 0.2054832, of the first less the second. */
+/**
+ * R's data set sleep. t.test(extra ~ group) has the 95 % interval -3.3654832 to 0.2054832 for the first less the
+ * second.
+ */
 const SLEEP = {
   g: [...Array(10).fill('a'), ...Array(10).fill('b')],
   u: Array.from({ length: 20 }, (_, index) => index),
@@ -232,7 +235,7 @@ test('where the true loss is the margin, one experiment in forty says "not worse
     const effect = effectOf(level(0), level(-0.5), 'fixed', { boundary: -0.5 })!
     if (effect.p <= 0.05 && isBetter(effect)) claims += 1
   }
-  // Four standard errors about 2.5 %.
+  // The tolerance is four standard errors about 2.5 %.
   assert.ok(Math.abs(claims / runs - 0.025) < 0.01, `${claims} of ${runs}`)
 })
 
@@ -243,7 +246,7 @@ test('sequential looks cost width, and say the days that are left', async () => 
   const width = (outcome: Outcome) => results(outcome)[0]!.high! - results(outcome)[0]!.low!
   assert.ok(width(sequential) > 1.3 * width(fixed))
   const power = fixed.power as { now: number; needed_n: number; days_left: number }
-  // 8 variances over the square of the difference, times (1.96 + 0.84) squared over 2.
+  // The formula is 8 variances over the square of the difference, times (1.96 + 0.84) squared over 2.
   assert.ok(Math.abs(power.needed_n / ((4 * 7.849 * 0.21) / 0.03 ** 2) - 1) < 0.02, String(power.needed_n))
   assert.equal(power.days_left, Math.ceil((power.needed_n - 2000) / 100))
   assert.match(

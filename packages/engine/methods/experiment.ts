@@ -1,11 +1,12 @@
 /**
  * experiment: a test with randomised units and several metrics.
- *
- * The rows of one unit are one observation. Welch's t test of the units; ratios by the delta method; a covariate from before
- * the start by CUPED; the interval of the relative lift by Fieller's theorem (experiment/effects.ts). `looks: sequential` gives intervals that hold at every look
- * (experiment/sequential.ts). Holm over the primary metrics and arms, the false discovery rate of Benjamini and Hochberg
- * over the others; the intervals agree with both. A split that differs from the planned shares (chi-square, p below 0.001)
- * and a unit in two arms withhold every result. One row for each arm and metric is fetched, of at most 50 arms.
+ * The rows of one unit are one observation. Units are compared by Welch's t test, ratios by the delta method. A
+ * covariate from before the start is used by CUPED, and the interval of the relative lift is Fieller's
+ * (experiment/effects.ts). `looks: sequential` gives intervals that hold at every look (experiment/sequential.ts).
+ * P-values are corrected by Holm over the primary metrics and arms, and by the false discovery rate of Benjamini and
+ * Hochberg over the others. The intervals agree with both. A split that differs from the planned shares (chi-square, p
+ * below 0.001) and a unit in two arms withhold every result. One row for each arm and metric is fetched, of at most 50
+ * arms.
  */
 import type { Doubt, Grade } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
@@ -147,7 +148,7 @@ export const experiment: Method = {
   },
 }
 
-/** Numbers that must not be read stand in the evidence only. */
+/** Removes the numbers of a withheld result, which stand in the evidence only. */
 function withheld(result: Result): Result {
   const { metric, arm, primary } = result
   const values = { control_value: null, value: null, estimate: null, low: null, high: null }
@@ -156,7 +157,10 @@ function withheld(result: Result): Result {
   return { metric, arm, primary, ...values, ...lift, ...loss, p: null, q: null, grade: 'withheld' }
 }
 
-/** A margin needs to know which way is worse: by the metric, or by what the template says of its column. */
+/**
+ * Adds the good direction to metrics with a margin. It comes from the metric, or from what the template says of its
+ * column.
+ */
 function withGood(options: Options, meanings: Meanings): Options {
   const metrics = options.metrics.map((metric) => {
     if (metric.margin === undefined) return metric
@@ -212,7 +216,7 @@ function stopsOf(given: Options, units: Units, control: string | null, judged: r
   return stops
 }
 
-/** Why no primary metric can be compared. */
+/** Returns the doubt that says why no primary metric can be compared. */
 function whyUntested(judged: readonly Judged[], many: string): Doubt {
   const primary = judged.filter((one) => one.primary)
   const without = primary.flatMap(({ units: { ratio, moments } }) =>
@@ -258,7 +262,10 @@ function rowsOf({ unit }: Options, units: Units, n: number): Doubt[] {
   return found
 }
 
-/** Power for the first primary metric that says which difference matters, or which loss: of excluding it if there is none. */
+/**
+ * Returns the power for the first primary metric that names a difference that matters or a margin. With a margin it is
+ * the chance to exclude that loss if there is none. All fields are null if no primary metric names one.
+ */
 function powerOfAll(judged: readonly Judged[], units: Units, given: Options): Power {
   const primary = judged.filter((one) => one.primary && one.effect)
   const leastOf = ({ units: { metric } }: Judged): number | undefined =>
@@ -283,7 +290,7 @@ function powerOfAll(judged: readonly Judged[], units: Units, given: Options): Po
   }
 }
 
-/** For each primary metric: whether one unit decides, and whether a few weigh most. */
+/** Returns the doubts for each primary metric that one unit decides, or that a few units weigh most. */
 async function influence(table: Relation, units: Units, told: Told): Promise<Doubting[]> {
   const found: Doubting[] = []
   const nouns = nounsOf(told.unit)

@@ -10,7 +10,7 @@ const counts = (outcome: Awaited<ReturnType<typeof ask>>) =>
   (outcome.steps as { n: number }[]).map(({ n }) => n)
 
 test('any entry counts, not the first alone', async () => {
-  // Of 300, 150 buy soon after their first visit; 98 of the others soon after a second one.
+  // Of 300 ids, 150 buy soon after their first visit, and 98 of the others soon after a second one.
   const rows = `select u, 0 as t, 'visit' as e from range(300) r(u)
     union all select u, 100, 'buy' from range(150) r(u)
     union all select u, 1000, 'visit' from range(150, 248) r(u)

@@ -1,11 +1,11 @@
 /**
- * funnel: how many go from step to step.
- *
- * Strict order: an entry is a row of the first step. It passes a later step with that step's first row at or after the time
- * it passed the step before (after it, for the same event twice), within the window from the entry. An id passes a step if any
- * of its entries does. Entries whose window has not ended with the data are left out, and ids that have no other. Rates are
- * of the ids that entered (`rate`) and of those that passed the step before (`step_rate`), with Wilson's 95 % intervals.
- * Computed in DuckDB; one row is fetched, and the names of events where a step never occurs.
+ * funnel: tells how many ids go from step to step.
+ * The order is strict. An entry is a row of the first step. It passes a later step with that step's first row at or
+ * after the time at which it passed the step before (after that time, if both steps are the same event), within the
+ * window from the entry. An id passes a step if any of its entries does. Entries whose window ends after the data are
+ * left out, and so are ids without other entries. Rates are shares of the ids that entered (`rate`) and of those that
+ * passed the step before (`step_rate`), with Wilson's 95 % intervals. DuckDB computes them. One row is fetched, and the
+ * names of the events if a step never occurs.
  */
 import type { Doubt } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
@@ -115,9 +115,9 @@ export const funnel: Method = {
 }
 
 interface Counts {
-  /** Ids that passed each step. */
+  /** The number of ids that passed each step. */
   passed: number[]
-  /** Ids whose entries are all too young. */
+  /** The number of ids whose entries are all too young. */
   unfinished: number
   unknown: Doubt[]
 }
@@ -138,11 +138,11 @@ async function countsOf(table: Relation, given: Options): Promise<Counts> {
   const parts = [rows, `step0 as (select distinct id, t as entry, t from kept where e = $step0 ${over})`]
   for (const index of given.steps.keys()) {
     if (index === 0) continue
-    // A step that comes twice needs a later row; else one of the same time will do.
+    // A step that repeats the one before needs a later row. Any other step may have a row of the same time.
     const again = given.steps[index] === given.steps[index - 1]
     const limit = width === null ? '' : `and t <= entry + ${width}`
-    // The entry of the row that came last before: entries rise with the times of their rows. Of the entries that come to one row, the
-    // latest has the most of its window left.
+    // Takes the entry of the latest row before. Entries rise with the times of their rows. If several entries lead to
+    // one row, the latest has the most of its window left.
     parts.push(
       `both${index} as (select id, t, entry, ${again ? 1 : 0} as place from step${index - 1}
         union all select id, t, null::double as entry, ${again ? 0 : 1} as place from kept where e = $step${index}),
@@ -164,7 +164,7 @@ async function countsOf(table: Relation, given: Options): Promise<Counts> {
   }
 }
 
-/** The steps that no row has, each with the nearest spelling that there is. */
+/** Returns the steps that no row has, each with the nearest spelling that occurs. */
 async function unknownSteps(table: Relation, rows: string, { event, steps }: Options): Promise<Doubt[]> {
   const found = await table.query(
     `with ${rows} select e, count(*) as n from kept where e is not null group by e order by n desc, e limit 10000`,
@@ -185,7 +185,7 @@ async function unknownSteps(table: Relation, rows: string, { event, steps }: Opt
     })
 }
 
-/** The window in the units of the time column; null for none. */
+/** Returns the window in the units of the time column, or null if there is none. */
 function widthOf(window: Options['window'], number: boolean): number | null {
   if (window === undefined) return null
   if ((typeof window === 'number') !== number) {
@@ -241,7 +241,7 @@ function headline(given: Options, steps: readonly Step[], label: string | null):
   return `Of ${brief(first.n)}${label === null ? '' : ` ${label}`} that entered at ${quoted(first.step)}, ${share} reached ${quoted(last.step)}${within}${loss}.`
 }
 
-/** The step at which the fewest go on, where it differs from every other by more than chance. */
+/** Returns the step at which the smallest share goes on, if it differs from every other by more than chance. */
 function worstOf(steps: readonly Step[]) {
   const losses = steps
     .slice(1)
@@ -251,7 +251,7 @@ function worstOf(steps: readonly Step[]) {
   const [worst, next] = losses
   if (!worst || !next) return null
   const count = ({ step, before }: typeof worst) => ({ n: before.n, successes: step.n })
-  // The chance is that of the nearest other step; beside any further one it is smaller.
+  // The grade is that of the test against the nearest other step. Any further step gives a smaller p.
   const grade = gradeOf(testRates(count(worst), count(next), 'auto').p)
   return grade === 'unclear' ? null : { ...worst, grade }
 }

@@ -180,7 +180,7 @@ test('days that break the rhythm every year are told as such, though so many of 
   )
   const outcome = await outcomeOf(METHODS.anomalies!, births, { time: 'day', value: 'births' })
   const days = (outcome.points as { time: string }[]).map(({ time }) => time)
-  // Christmas, New Year, Independence Day, Thanksgiving, Labor Day and Memorial Day of three years.
+  // The list holds Christmas, New Year, Independence Day, Thanksgiving, Labor Day and Memorial Day of three years.
   for (const day of [
     ...['2001', '2002', '2003'].flatMap((year) => [`${year}-12-25`, `${year}-01-01`, `${year}-07-04`]),
     '2001-11-22',
@@ -210,7 +210,7 @@ test('hours are told by the clocks of the zone, also where summer time begins', 
   const season = await outcomeOf(METHODS.seasonality!, hours, asked, undefined, zone)
   assert.match(season.headline, /daily season in kwh: highest at 06:00,/)
   const spike = await outcomeOf(METHODS.anomalies!, hours, asked, undefined, zone)
-  // 08:00 UTC.
+  // The row is at 08:00 UTC.
   assert.match(spike.headline, /^On 3 April 2024, 10:00 kwh stood at/)
 })
 

@@ -4,7 +4,7 @@ import type { Outcome } from '@assay/model/insight'
 import { METHODS } from './catalog.ts'
 import { columnsOf, outcomeOf } from './relation-fixture.ts'
 
-/** Uniform numbers of the minimal standard generator. */
+/** Returns uniform numbers of the minimal standard generator. */
 function uniform(seed: number): () => number {
   let state = seed
   return () => (state = (state * 48271) % 2147483647) / 2147483647
@@ -37,7 +37,7 @@ test('groups without any spread are judged by the orders of their values', async
     return run('anova', { g, v: g.map((one) => (one === 'a' ? 0.1 : 0.3)) }, { value: 'v', by: 'g' })
   }
   const two = await of(2)
-  // Of the 6 orders of two pairs 2 leave each group without spread.
+  // 2 of the 6 orders of two pairs leave each group without spread.
   assert.ok(Math.abs((two.p as number) - 1 / 3) < 1e-12)
   assert.deepEqual([two.grade, ...codes(two)], ['withheld', 'too_few'])
   const many = await of(20)
@@ -92,7 +92,7 @@ test('two random walks without a date are no link, and sorted rows are no series
     const pair = await run('correlation', columns, { values: ['x', 'y'] })
     if (line.grade !== 'unclear' || pair.grade !== 'unclear') claims += 1
   }
-  // With rows taken as independent 15 of these 20 are claimed.
+  // A test that takes rows as independent claims 15 of these 20.
   assert.ok(claims <= 3, String(claims))
   const x = normals(100, 23).toSorted((a, b) => a - b)
   const y = normals(100, 29).map((value, row) => value + 2 * x[row]! ** 2)
@@ -119,11 +119,11 @@ test('outcomes that a column tells apart are told so, and few of them are no cla
   assert.equal(many.headline, 'Late clearly goes with speed: from 11 on it is always so, up to 10 never.')
   const few = await of(4)
   assert.deepEqual([few.grade, ...codes(few)], ['unclear', 'separated'])
-  // 2 of the 6 orders of two late and two others.
+  // 2 of the 6 orders of two late rows and two others are as extreme.
   assert.match(few.evidence, /p = 0\.33/)
 })
 
-/** Bickel, Hammel and O'Connell, Science 187, 1975: admitted and rejected men, then women. */
+/** Bickel, Hammel and O'Connell, Science 187, 1975. Each entry: admitted and rejected men, then women. */
 const BERKELEY: Record<string, [number, number, number, number]> = {
   A: [512, 313, 89, 19],
   B: [353, 207, 17, 8],
@@ -164,7 +164,7 @@ test('a link of numbers and a difference of groups that turn round within a furt
     ['association', { x: 'price', y: 'sold' }],
   ] as const)
     assert.match(says(await run(method, columns, options), 'mix_hides_rates'), /points the other way/, method)
-  // Each store sells both kinds; where prices are high so are sales, and in each store the dear kind sells less.
+  // Each store sells both kinds. Stores with high prices have high sales, and in each store the dear kind sells less.
   const own = normals(120, 47).map((_, row) =>
     Math.floor(row / 3) % 10 < 2 + 3 * base[row]! ? 'dear' : 'cheap',
   )
@@ -213,7 +213,7 @@ test('two stretches of a random walk are no different groups, and a step in nois
       assert.ok(codes(told).includes('series_autocorrelated'), method)
       if (told.grade !== 'unclear') claims += 1
     }
-    // Taken as independent all six differ clearly.
+    // A test that takes rows as independent finds all six clearly different.
     assert.ok(claims <= 1, `${method}: ${claims}`)
     const shifted = normals(200, 3).map((value, row) => value + (row < 100 ? 0 : 2))
     const step = await outcomeOf(
@@ -223,7 +223,7 @@ test('two stretches of a random walk are no different groups, and a step in nois
     )
     assert.deepEqual([step.grade, codes(step).includes('series_autocorrelated')], ['firm', false], method)
   }
-  // Sorted within their groups, rows are in an order, but no series.
+  // Rows that are sorted within their groups have an order, but are no series.
   const sorted = [...normals(50, 5), ...normals(50, 7).map((value) => value + 3)].toSorted((a, b) => a - b)
   const told = await run('anova', { g: repeated({ low: 50, high: 50 }), v: sorted }, asked.anova)
   assert.equal(codes(told).includes('series_autocorrelated'), false)
@@ -249,7 +249,7 @@ test('a difference that is one group of one row says so', async () => {
 test('rank correlations and regressions of outcomes and counts name the row without which they are another', async () => {
   const x = normals(40, 79)
   const noise = normals(40, 83)
-  // One row at the far end hides that outcomes go with x; one more makes counts go with it.
+  // One row at the far end hides that outcomes go with x. One more row makes counts go with it.
   const paid = x.map((value, row) => (value + 0.9 * noise[row]! > 0 ? 1 : 0))
   const logistic = { y: 'y', x: ['x'], family: 'logistic' }
   const hidden = await run('regression', { x: [...x, -9], y: [...paid, 1] }, logistic)
@@ -262,7 +262,7 @@ test('rank correlations and regressions of outcomes and counts name the row with
   const counts = { x: [...x, 8], y: [...noise.map((value) => Math.floor(2 + 2 * Math.abs(value))), 40] }
   const made = await run('regression', counts, { y: 'y', x: ['x'], family: 'poisson' })
   assert.match(says(made, 'one_row_decides'), /with x at 8 and y at 40, there would be no clear link/)
-  // Nine of ten rows rise together; with the tenth the link is no longer clear.
+  // Nine of ten rows rise together. The tenth row makes the link unclear.
   const rise = Array.from({ length: 9 }, (_, row) => row + 1)
   for (const test of ['spearman', 'kendall']) {
     const asked = { x: 'x', y: 'y', test }

@@ -5,7 +5,10 @@ import { outcomeOf, relation } from './relation-fixture.ts'
 
 const N = 1_200_000
 
-/** 0 to N - 1 a billion above 0, in an order of chance (7 and N have no common factor); even and odd ones in groups. */
+/**
+ * The values are 0 to N - 1, a billion above 0, in an order of chance (7 and N have no common factor). Even and odd
+ * values are the groups.
+ */
 const table = await relation(
   `select 1000000000.0::double + (k * 7) % ${N} as v, (${N} - (k * 7) % ${N})::double as w, (k * 7) % 2 as g
    from range(${N}) r(k)`,
@@ -32,7 +35,7 @@ test('a correlation and an analysis of variance of over a million rows keep ever
   near(pair!.pearson, -1)
   near(pair!.spearman, -1)
   const anova = await outcomeOf(METHODS.anova!, table, { value: 'v', by: 'g' })
-  // Two arithmetic series of N / 2 members, a step of 2, one apart.
+  // The groups are two arithmetic series of N / 2 members with a step of 2, one apart.
   const half = N / 2
   near(anova.ss_between, (2 * half) / 4)
   near(anova.ss_within, 2 * 4 * ((half * (half * half - 1)) / 12))

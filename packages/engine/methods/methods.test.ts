@@ -114,7 +114,9 @@ test('swapping the sides of drivers turns every sign', async () => {
   }
 })
 
-/** Who passed each step, by walking through each id's rows from each of its entries: the definition, without SQL. */
+/**
+ * Counts who passes each step by the definition, without SQL: it walks through each id's rows from each of its entries.
+ */
 function walked(rows: { id: number; t: number; e: string }[], steps: string[], window: number): number[] {
   const counts = steps.map(() => 0)
   const end = Math.max(...rows.map(({ t }) => t))
@@ -224,7 +226,7 @@ test('compare knows that no row is due on a weekend', async () => {
     `select t, 1 as v from (select date '2024-01-01' + k::int as t from range(89) r(k)) where isodow(t) < 6`,
   )
   const outcome = await outcomeOf(METHODS.compare!, table, { time: 't', value: 'v' })
-  // The last row is of Friday, 29 March 2024; the 30th and 31st are a weekend.
+  // The last row is of Friday, 29 March 2024. The 30th and 31st are a weekend.
   assert.equal(outcome.current_period, 'March 2024')
 })
 
@@ -287,7 +289,7 @@ test('profile asks few queries of a wide table, and says how many columns it rea
     },
   }
   const { columns } = await outcomeOf(METHODS.profile!, counted, {})
-  // One for the rows, and of each of the two types one for the ranges and one for the most frequent values.
+  // One query counts the rows. Each of the two types has one for the ranges and one for the most frequent values.
   assert.equal(asked, 5)
   const [first, , third] = columns as { name: string; distinct: number; top: object[] }[]
   assert.deepEqual([first!.name, first!.distinct, first!.top[0]], ['c0', 2, { value: 0, n: 30 }])
@@ -298,7 +300,7 @@ test('profile asks few queries of a wide table, and says how many columns it rea
   const wider = {
     ...narrow,
     columns: Array.from({ length: 5_500 }, () => narrow.columns[0]!),
-    // All columns are the same one, so that most of the queries are.
+    // All columns are the same one, so most of the queries are equal.
     query: (sql: string) => {
       const answer = answers.get(sql) ?? narrow.query(sql)
       answers.set(sql, answer)

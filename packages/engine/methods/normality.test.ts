@@ -10,7 +10,7 @@ const ask = async (v: number[], options: Record<string, unknown> = {}) =>
   outcomeOf(normality, await columnsOf({ v }), { value: 'v', ...options })
 const near = (a: unknown, b: number, within = 1e-8) =>
   assert.ok(Math.abs((a as number) - b) <= within * Math.abs(b), `${String(a)} is not ${b}`)
-/** Places of a distribution, evenly spread. */
+/** Returns probabilities between 0 and 1, evenly spread. */
 const shares = (n: number) => Array.from({ length: n }, (_, i) => (i + 0.5) / n)
 
 test('a skewed column is told from a normal one, with the reason for the test', async () => {
@@ -78,7 +78,7 @@ test('outliers are listed with their row, name and score, the farthest first', a
       [11, 'man 236', 236],
     ],
   )
-  // The median is 164, the median distance from it 8: 0.6745 x 736 / 8.
+  // The median is 164, and the median distance from it is 8: 0.6745 x 736 / 8.
   near(points[0]!.score, (0.6745 * 736) / 8, 1e-9)
   assert.equal(
     found.headline,
@@ -90,7 +90,7 @@ test('the three rules of outliers have their own fences', async () => {
   const table = await columnsOf({ v: [1, 2, 3, 4, 5, 6, 7, 8, 9, 100] })
   const by = async (rule: string) => outcomeOf(outliers, table, { value: 'v', rule })
   const iqr = await by('iqr')
-  // Type 7 quartiles 3.25 and 7.75.
+  // The quartiles of type 7 are 3.25 and 7.75.
   assert.deepEqual([iqr.low_fence, iqr.high_fence, iqr.found], [-3.5, 14.5, 1])
   assert.equal((await by('modified_z')).found, 1)
   assert.equal((await by('z')).found, 0)

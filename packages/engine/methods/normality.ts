@@ -1,10 +1,11 @@
 /**
- * normality: does a column follow a normal distribution; or, by `distribution`, a uniform, exponential or gamma one.
- *
- * `test: auto` takes Shapiro and Wilk's up to 5,000 values and D'Agostino and Pearson's above, from moments taken inside
- * DuckDB. Anderson-Darling and Lilliefors read at most 200,000 values. Distances from the other distributions, whose
- * parameters come from the data, are judged by 199 samples drawn from the fit (Stute, Manteiga and Quindimil, Metrika 40, 1993)
- * over at most 1,000 values; a uniform one by its inner values, whose distribution between the ends is known.
+ * normality: tells whether a column follows a normal distribution, or by `distribution` a uniform, exponential or gamma
+ * one.
+ * `test: auto` uses Shapiro and Wilk's test up to 5,000 values, and D'Agostino and Pearson's for more, from moments
+ * computed in DuckDB. Anderson-Darling and Lilliefors read at most 200,000 values. The exponential and gamma
+ * distributions have parameters from the data. Distances from them are judged by 199 samples drawn from the fit (Stute,
+ * Manteiga and Quindimil, Metrika 40, 1993) over at most 1,000 values. A uniform distribution is judged by its inner
+ * values, whose distribution between the ends is known.
  */
 import type { Doubt, Grade } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
@@ -42,7 +43,7 @@ const Options = Type.Object(
 type Options = Static<typeof Options>
 
 const LEAST = 8
-/** Shapiro and Wilk's test begins here. */
+/** The fewest values for Shapiro and Wilk's test. */
 const LEAST_SHAPIRO = 3
 const FETCHED = 200_000
 const SAMPLED = 1000

@@ -1,4 +1,7 @@
-/** Data that hold no answer: each method says so with `too_few` or `constant`, over the whole and for each value of a column. */
+/**
+ * Asks methods about data that hold no answer. Each says so with `too_few` or `constant`, over the whole and for each
+ * value of a column.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { METHODS } from './catalog.ts'
@@ -6,15 +9,15 @@ import { outcomeOf } from './relation-fixture.ts'
 import type { Relation } from './shared/method.ts'
 import { asked, assertSound, extremes, remembering, rows } from './survival-fixture.ts'
 
-/** These count rows, ids or events, and read no value. */
+/** These methods count rows, ids or events, and read no value. */
 const COUNT = ['profile', 'cohorts', 'funnel']
 
-/** What these say of a single value is so, however few there are. */
+/** These methods describe. What they say of a single value is true however few values there are. */
 const DESCRIBE = ['describe', 'pareto']
 
 interface Nothing {
   make: () => Promise<Relation>
-  /** The methods that have an answer, which the data bear. */
+  /** The methods that have an answer that these data support. */
   answered: readonly string[]
 }
 
@@ -27,14 +30,14 @@ const nothing: Record<string, Nothing> = {
     make: extremes['null times and groups']!,
     answered: ['describe', 'profile'],
   },
-  // Sums of the same value are level, alike or shared out evenly: that is an answer.
+  // Sums of the same value are level, alike or shared out evenly, and that is an answer.
   'one value in all rows': {
     make: () => rows('120', '7', '7'),
     answered: [...COUNT, 'compare', 'drivers', 'pareto'],
   },
 }
 
-/** The options, and the same for each value of `e`. */
+/** Returns the options, and the same options for each value of `e`. */
 function bothWays(name: string): Record<string, unknown>[] {
   const options = asked[name]![0]!
   const { properties } = METHODS[name]!.options as unknown as { properties: object }

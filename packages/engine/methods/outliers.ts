@@ -1,10 +1,11 @@
 /**
- * outliers: which values of a column stand far apart, whatever their order. By the modified z score 0.6745 (x - median) / MAD
- * beyond 3.5 (Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993), by Tukey's fences 1.5 interquartile ranges beyond
- * the quartiles (Exploratory Data Analysis, 1977), or by z scores beyond 3. Order statistics are taken inside DuckDB; the
- * farthest `max` rows are fetched. A few values are told as strays only where the farthest lies beyond what chance makes of normal
- * noise (a t test against the other values, times their number); more are told as a tail. For values in time, `anomalies`
- * allows for trend and season.
+ * outliers: finds the values of a column that stand far apart, whatever their order.
+ * The rule is one of three: the modified z score 0.6745 (x - median) / MAD beyond 3.5 (Iglewicz and Hoaglin, How to
+ * Detect and Handle Outliers, 1993), Tukey's fences 1.5 interquartile ranges beyond the quartiles (Exploratory Data
+ * Analysis, 1977), or z scores beyond 3. DuckDB computes order statistics. The farthest `max` rows are fetched. A few
+ * values are called strays only if the farthest lies beyond the chance of normal noise (a t test against the other
+ * values, times their number). More values are called a tail. For values in time, `anomalies` allows for trend and
+ * season.
  */
 import { Type } from '@assay/model/schema'
 import type { Static } from 'typebox'
@@ -42,7 +43,7 @@ type Options = Static<typeof Options>
 type Rule = 'modified_z' | 'iqr' | 'z'
 
 const LEAST = 5
-/** From these shares of the values on they are a tail, and more than strays. */
+/** The share of the values from which outliers are a tail and no longer strays. */
 const TAIL = 0.02
 const STRAYS = 0.1
 const THRESHOLD: Record<Rule, number> = { modified_z: 3.5, iqr: 1.5, z: 3 }
@@ -52,12 +53,15 @@ const NAMES: Record<Rule, string> = {
   z: 'z score',
 }
 
-/** Over `unit`: a value at `center` plus or minus `reach` is at the threshold; `low` and `high` are the fences. */
+/**
+ * The limits, over `unit`. A value at `center` plus or minus `reach` is at the threshold. `low` and `high` are the
+ * fences.
+ */
 interface Fences {
   rule: Rule
   low: number
   high: number
-  /** A row's score is its distance from `center` (or from the nearer quartile) over this. */
+  /** The divisor of a score, which is a row's distance from `center`, or from the nearer quartile. */
   scale: number
   centers: [number, number]
   reason: string | null
@@ -156,7 +160,7 @@ async function fencesOf(table: Relation, given: Options, shape: Shape): Promise<
   const [spread] = await table.query(`select median(abs(v - ${double(median)})) as mad from ${kept}`)
   const mad = spread!.mad as number
   const asked = given.rule === 'auto' ? (mad > 0 ? 'modified_z' : q3 > q1 ? 'iqr' : 'z') : given.rule
-  // Where over half of the values are one, the middle has no width to measure by.
+  // If over half of the values are equal, the middle has no width as a measure.
   const rule = (asked === 'modified_z' && mad === 0) || (asked === 'iqr' && q3 === q1) ? 'z' : asked
   const threshold = given.threshold ?? THRESHOLD[rule]
   const reason =
@@ -216,7 +220,7 @@ async function beyond(table: Relation, given: Options, shape: Shape, fences: Fen
   }
 }
 
-/** The chance that the farthest of so many normal values lies as far from the others as `far`, at most 1. */
+/** Returns the chance, at most 1, that the farthest of so many normal values lies as far from the others as `far`. */
 async function chanceOf(table: Relation, rows: string, out: string, far: number): Promise<number> {
   const [rest] = await table.query(
     `select count(*) as n, avg(v) as mean, stddev_samp(v) as sd from ${rows} where isfinite(x) and not (${out})`,
@@ -228,6 +232,6 @@ async function chanceOf(table: Relation, rows: string, out: string, far: number)
   return Math.min(1, (n + 1) * studentTwoSided(away, n - 1))
 }
 
-/** `customer "49"`, and `"customer 49"` of a value that says so itself. */
+/** Returns `customer "49"`, or `"customer 49"` if the value itself contains the label. */
 const rowNamed = (label: string, value: unknown): string =>
   String(value).toLowerCase().includes(label.toLowerCase()) ? quoted(value) : partNamed(label, value)

@@ -1,10 +1,10 @@
 /**
- * pareto: how concentrated a sum is in its segments.
- *
- * Shares and cumulative shares, largest first; the Gini coefficient G = sum((2 i - k - 1) x_i) / (k sum(x)) over the k
- * segments in rising order, without the k / (k - 1) correction, as R's ineq; the Herfindahl-Hirschman index as the sum of
- * squared shares, 0 to 1. DuckDB computes exact sums and the ranks; the 1,000 largest segments are fetched.
- * A database is asked for the sum of each segment, of at most 100,000 (there/pareto.ts). Negative sums make shares meaningless: Gini and HHI are then unknown.
+ * pareto: tells how concentrated a sum is in its segments.
+ * It gives shares and cumulative shares, largest first. The Gini coefficient is G = sum((2 i - k - 1) x_i) / (k sum(x))
+ * over the k segments in rising order, without the k / (k - 1) correction, as R's ineq. The Herfindahl-Hirschman index
+ * is the sum of squared shares, 0 to 1. DuckDB computes exact sums and the ranks. The 1,000 largest segments are
+ * fetched. A database is asked for the sum of each segment, of at most 100,000 (there/pareto.ts). Negative sums make
+ * shares meaningless, so Gini and HHI are then unknown.
  */
 import type { Doubt, Outcome } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
@@ -24,7 +24,7 @@ import { segmentsThere } from './there/pareto.ts'
 const Options = Type.Object({ value: Type.String(), by: Type.String() }, { additionalProperties: false })
 const METHOD = 'shares, Gini (uncorrected), HHI'
 const MOST = 1000
-/** Of a sum without its largest row: what is nearer to zero is zero. */
+/** Below this share of its largest row, a sum without that row counts as zero. */
 const ROUNDING = 1e-9
 const NOTHING = { rows: [], gini: null, hhi: null, top: [], segments: 0, total: null }
 
@@ -97,11 +97,14 @@ export const pareto: Method = {
 }
 
 interface SegmentSums {
-  /** Rows with a finite value, and without. */
+  /** The number of rows with a finite value, and without one. */
   n: number
   left: number
   unit: number
-  /** A subquery with a row for each segment: its name `s`, its sum `v` over the unit, its rows `n`, its largest value `most`. */
+  /**
+   * A subquery with a row for each segment: its name `s`, its sum `v` over the unit, its number of rows `n`, its
+   * largest value `most`.
+   */
   sums: string
   query(sql: string): Promise<Record<string, unknown>[]>
 }
@@ -121,7 +124,7 @@ async function sumsThere(table: Relation, value: string, by: string): Promise<Se
   const column = columnOf(table, 'by', by)
   const { name } = columnOf(table, 'value', value)
   const { rows, n, unit, segments } = await segmentsThere(table.there!, name, column)
-  // The names as the engine writes values of the column's type.
+  // The names are written as the engine writes values of the column's type.
   const typed = nameSql(`try_cast(k as ${column.database_type})`)
   const shape = '[{"k":"VARCHAR","v":"DOUBLE","n":"BIGINT","most":"DOUBLE"}]'
   const sums = `(select coalesce(${typed}, k) as s, v, n, most from (select unnest(from_json($segments, '${shape}'), recursive := true)))`
@@ -166,9 +169,10 @@ async function shares(
 }
 
 /**
- * Whether the largest segment is so by one of its rows: a row that is more than half of its sum, without which another is the largest
- * or its share falls to less than half of what it is. Of a segment of one or two rows nothing else can be, and beside a sum below zero
- * shares mean nothing. Of the largest segment `n` counts the rows, and `most` is the largest of them over the unit.
+ * Returns the doubt that one row makes the largest segment. That row is more than half of the segment's sum. Without it
+ * another segment is the largest, or the share falls to less than half. Segments of one or two rows are skipped,
+ * because each depends on a row. Sums below zero are skipped, because shares mean nothing. `n` counts the rows of the
+ * largest segment, and `most` is their largest value over the unit.
  */
 function oneRow(
   { n, most }: { n: number; most: number },
@@ -201,7 +205,7 @@ function oneRow(
   ]
 }
 
-/** "By country, 3 of 12 make up 80 % of revenue; the largest, "DE", has 41 %." */
+/** Says "By country, 3 of 12 make up 80 % of revenue; the largest, "DE", has 41 %." */
 function headline(
   measure: Measure,
   by: Measure,

@@ -1,7 +1,8 @@
 /**
- * profile: what each column holds. Counts, distinct values, range and the most frequent values are exact, from full
- * scans (DuckDB's SUMMARIZE estimates them); flags follow the alerts of ydata-profiling. Many columns are read by one query
- * (column-scans.ts); six rows of each are fetched.
+ * profile: tells what each column holds.
+ * Counts, distinct values, range and the most frequent values are exact, from full scans (DuckDB's SUMMARIZE estimates
+ * them). Flags follow the alerts of ydata-profiling. One query reads many columns (column-scans.ts). Six rows of each
+ * column are fetched.
  */
 
 import type { Cell, Column, Doubt } from '@assay/model/insight'
@@ -25,7 +26,7 @@ interface ColumnProfile {
   flags: Flag[]
 }
 
-/** Of a wider table the first ones are profiled. */
+/** The most columns that are profiled. A wider table has its first ones profiled. */
 const MOST_COLUMNS = 5_000
 
 type Flag = 'empty' | 'constant' | 'unique' | 'missing' | 'zeros' | 'infinite' | 'imbalance' | 'many_values'
@@ -90,7 +91,7 @@ function flagsOf(
   return flags
 }
 
-/** "200 rows in 14 columns; no value is missing." */
+/** Says "200 rows in 14 columns; no value is missing." */
 function headline(n: number, columns: readonly ColumnProfile[], all: number): string {
   const counted = (amount: number, one: string): string =>
     amount < 1000 ? count(amount, one) : `${brief(amount)} ${one}s`
@@ -128,7 +129,7 @@ function doubtsOf(n: number, columns: readonly ColumnProfile[]): Doubt[] {
   return doubts
 }
 
-/** At most three names of the data, in quotes. */
+/** Returns at most three column names, in quotes. */
 function names(found: readonly ColumnProfile[]): string {
   const more = found.length > 3 ? [`${found.length - 3} more`] : []
   return enumeration([...found.slice(0, 3).map(({ name }) => quoted(name)), ...more])

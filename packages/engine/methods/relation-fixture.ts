@@ -46,7 +46,7 @@ function cell(value: DuckDBValue): Cell {
   return Number.isSafeInteger(Number(value)) ? Number(value) : String(value)
 }
 
-/** The relation that `sql` yields. */
+/** Returns the relation that `sql` yields. */
 export async function relation(sql: string): Promise<Relation> {
   const duckdb = await connect()
   const name = `t${++tables}`
@@ -69,7 +69,7 @@ export async function relation(sql: string): Promise<Relation> {
   }
 }
 
-/** A relation of the columns given; numbers become DOUBLE, text VARCHAR unless `types` says otherwise. */
+/** Returns a relation of the given columns. Numbers become DOUBLE and text VARCHAR, unless `types` says otherwise. */
 export async function columnsOf(
   columns: Record<string, readonly (number | string | boolean | null)[]>,
   types: Record<string, string> = {},

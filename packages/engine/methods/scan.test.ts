@@ -8,7 +8,7 @@ import { outcomeSchema } from './shared/fields.ts'
 
 const SIZE = `case country when 'DE' then 120 when 'US' then 180 when 'FR' then 60 else 30 end
   * case channel when 'paid' then 1.5 when 'mail' then 0.5 else 1 end * case when dayofweek(day) in (0, 6) then 0.6 else 1 end`
-/** Orders by day, country and channel: a weekly season and the noise of counts; `factor` is SQL. */
+/** Makes orders by day, country and channel, with a weekly season and the noise of counts. `factor` is SQL. */
 const orders = (factor: string, seed: number, days = 180) => `select day::date as day, country, channel,
     round(greatest(0, m * (1 + 0.03 * w) + sqrt(m) * z)) as orders from (
     select day, country, channel, ${SIZE} * (${factor}) as m,
@@ -96,7 +96,7 @@ test('where a day is all of one topic, the topic is named and no channel', async
   assert.match(headline, /came with topic "bug", up .* times; nothing came of anything else\.$/u)
 })
 
-/** Tickets by day, channel and topic, as counts come by chance; `when` is SQL of the rows that there are. */
+/** Makes tickets by day, channel and topic as random counts. `when` is SQL of the rows that exist. */
 const tickets = (when: string, days: number) =>
   relation(`select * from (${orders('1', 5, days)}) where ${when}`)
 
@@ -173,7 +173,10 @@ test('events at any time of the day are scanned by their days, and a day without
   assert.match(outcome.summary, /2 of 59 days have no row\. If no row means zero, write missing: zero/)
 })
 
-/** Visits and the orders of them by day, country and channel; `rate` is SQL of a combination's share. Sundays bring a fifth. */
+/**
+ * Makes visits and their orders by day, country and channel. `rate` is SQL of a combination's share. Sundays have a
+ * fifth of the visits.
+ */
 const visits = (rate: string, seed: number, days = 120) => `select day, country, channel, n as visits,
     least(n, greatest(0, round(n * p + sqrt(n * p * (1 - p)) * z))) as orders from (
     select *, list_sum(list_transform(range(12), q -> (hash(day, country, channel, q, ${seed}) % 10000) / 10000.0)) - 6 as z, ${rate} as p from (
@@ -201,7 +204,7 @@ test('a rate that falls in one segment is found there by its denominators, and e
     headline,
     /^Orders per visit of country "DE" and channel "paid" came to .* on 15 April 2026, \d\d % less than expected/u,
   )
-  // A whole country, found in the whole, is split over its parts by their rates.
+  // The loss of a whole country is found in the whole. It is split over its parts by their rates.
   const wide = await scannedRatio(LOST("country = 'US'"), 3)
   const found = wide.events.find(({ time }) => time === '2026-04-15')!
   assert.deepEqual(found.where, {})
@@ -247,7 +250,7 @@ test('one series of a ratio is judged by its rates, and a metric by what can be 
   await fault({ numerator }, /needs both `numerator` and `denominator`/u)
   await fault({ numerator, denominator, value: 'orders' }, /either `value`, or `numerator`/u)
   await fault({ numerator, denominator, missing: 'zero' }, /unknown and never zero/u)
-  // The values of a ratio metric do not add up; its parts do.
+  // The values of a ratio metric do not add up, but its parts do.
   const read = `select day, country, channel, orders as numerator, visits as denominator, orders / visits as value from (${visits(LOST("country = 'US'"), 3)})`
   const scanOf = async (adding: string) => {
     const metrics = [{ info: { adding, label: 'Orders a visit' }, doubts: [] }] as never

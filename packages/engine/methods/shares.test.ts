@@ -1,4 +1,4 @@
-/** What `cohorts` and `pareto` say. */
+/** Tests the sentences of `cohorts` and `pareto`. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cohorts } from './cohorts.ts'
@@ -36,7 +36,7 @@ test('a segment that is the largest by one of its rows says so', async () => {
   const sales = "select 'c' || k % 4 as g, case when k = 5 then %s else 10 end as v from range(40) r(k)"
   const said = async (most: number) =>
     (await share(sales.replace('%s', String(most)))).caveats.map(({ code, says }) => `${code}: ${says}`)
-  // c1 has nine rows of 10 and one of 1,000: without it 90 of 390, and the others 100 each.
+  // c1 has nine rows of 10 and one of 1,000. Without that row it is 90 of 390, and the others have 100 each.
   assert.deepEqual(await said(1000), [
     'one_row_decides: Without one single row of "c1", at 1,000, the largest would be "c0", with 26 %.',
   ])
@@ -48,7 +48,7 @@ test('a segment that is the largest by one of its rows says so', async () => {
     close.caveats.map(({ says }) => says),
     ['Without one single row of "c1", at 900, "c1" would have 26 % in place of 77 %.'],
   )
-  // Without the 100 the sum of c0 would be -50: shares of the rest would mean nothing.
+  // Without the 100 the sum of c0 would be -50, and shares of the rest would mean nothing.
   const refunds = await share(
     "select * from (values ('c0', 100), ('c0', -30), ('c0', -20), ('c1', 45), ('c2', 15)) t(g, v)",
   )
@@ -59,7 +59,7 @@ test('a segment that is the largest by one of its rows says so', async () => {
   assert.deepEqual(single.caveats, [])
 })
 
-/** Cohorts of 100 in the steps 0 to 5; of each, so many come back in the next. */
+/** Makes cohorts of 100 in the steps 0 to 5. The arguments are the numbers of each that return in the next step. */
 const returning = (...back: number[]) =>
   back
     .map(

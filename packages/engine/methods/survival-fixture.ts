@@ -134,7 +134,7 @@ export function remembering(table: Relation): Relation {
   return {
     ...table,
     async query(sql, values) {
-      // Not as JSON, in which NaN is null.
+      // The key is not JSON, in which NaN is null.
       const query = inspect([sql, values], { maxStringLength: null })
       const answer = answers.get(query) ?? table.query(sql, values)
       answers.set(query, answer)
@@ -273,7 +273,7 @@ const MEANINGS = [
   { unit: 'minutes', label: 'Waiting time' },
 ] as const
 
-/** Asks every method of `runs` random tables. */
+/** Runs every method on `runs` random tables. */
 export async function assertRandomSurvive(
   runs: number,
   seed: number,

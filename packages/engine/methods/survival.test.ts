@@ -1,4 +1,6 @@
-/** Every method in each table is asked a sixth of its options, by turns; `npm run proof -- survival` asks all of them. */
+/**
+ * Runs every method on each table with a sixth of its options, by turns. `npm run proof -- survival` runs all of them.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { headlineFaults } from '../verdicts/headline-fixture.ts'

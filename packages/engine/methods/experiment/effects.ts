@@ -1,8 +1,8 @@
 /**
- * The effect of an arm on a metric, from the means and covariances of its units. A ratio of two means has the variance of
- * its linear part (delta method: Deng, Knoblich and Lu, KDD 2018). A covariate from before the start takes its part of
- * the variance away (CUPED: Deng, Xu, Kohavi and Walker, WSDM 2013), with one coefficient over all arms. The interval of the
- * relative lift is Fieller's (Journal of the Royal Statistical Society B 16, 1954).
+ * Computes the effect of an arm on a metric, from the means and covariances of its units. A ratio of two means has the
+ * variance of its linear part (delta method: Deng, Knoblich and Lu, KDD 2018). A covariate from before the start
+ * removes its part of the variance (CUPED: Deng, Xu, Kohavi and Walker, WSDM 2013), with one coefficient over all arms.
+ * The interval of the relative lift is Fieller's (Journal of the Royal Statistical Society B 16, 1954).
  */
 import {
   normalUpper,
@@ -13,11 +13,14 @@ import {
 import { fisherTwoByTwo } from '../../numeric/tests/fisher.ts'
 import { anytimeP, anytimeReach, normalOf } from './sequential.ts'
 
-/** Of the units of one arm: columns are the value, or numerator and denominator, and then the covariate where there is one. */
+/**
+ * The moments of the units of one arm. The columns are the value, or numerator and denominator, and then the covariate,
+ * if any.
+ */
 export interface UnitMoments {
   n: number
   means: readonly number[]
-  /** Sample covariances. */
+  /** The sample covariances of the columns. */
   covariances: readonly (readonly number[])[]
 }
 
@@ -27,8 +30,8 @@ export interface Form {
 }
 
 /**
- * The metric in one arm: its value, and the value and variance of a unit after the covariate has taken its part. `plain` is the
- * variance before that, `shared` the covariance of both.
+ * The metric in one arm: its value, and the value and variance of a unit after adjustment by the covariate. `plain` is
+ * the variance before the adjustment, `shared` the covariance of both.
  */
 export interface Level {
   n: number
@@ -39,7 +42,7 @@ export interface Level {
   shared: number
 }
 
-/** The units' linear weights: what one unit adds to the metric. */
+/** Returns the linear weights of the columns: what one unit adds to the metric. */
 function weightsOf({ means }: UnitMoments, { ratio, covariate }: Form, theta: number): number[] {
   const first = ratio ? [1 / means[1]!, -means[0]! / means[1]! ** 2] : [1]
   return covariate ? [...first, -theta] : first
@@ -48,7 +51,7 @@ function weightsOf({ means }: UnitMoments, { ratio, covariate }: Form, theta: nu
 const covary = (covariances: UnitMoments['covariances'], left: readonly number[], right: readonly number[]) =>
   left.reduce((sum, a, i) => sum + right.reduce((inner, b, j) => inner + a * b * covariances[i]![j]!, 0), 0)
 
-/** The coefficient of the covariate: the covariance inside arms over its variance there. */
+/** Returns the coefficient of the covariate: its covariance with the metric inside arms over its variance there. */
 export function thetaOf(arms: readonly UnitMoments[], form: Form): number {
   if (!form.covariate) return 0
   const place = form.ratio ? 2 : 1
@@ -83,9 +86,9 @@ export interface Effect {
   estimate: number
   error: number
   df: number
-  /** The difference that is tested: 0, or the loss that a margin allows. */
+  /** The difference that the test compares with: 0, or the loss that a margin allows. */
   boundary: number
-  /** Of one test that is looked at once, and the one that holds for `looks`. */
+  /** The p of a single look. `p` below holds for `looks`. */
   once: number
   p: number
 }
@@ -93,12 +96,12 @@ export interface Effect {
 export type Looks = 'fixed' | 'sequential'
 
 interface Tested {
-  /** Units at which the intervals of sequential looks are narrowest. */
+  /** The number of units at which the intervals of sequential looks are narrowest. */
   tuned?: number | undefined
   boundary?: number
 }
 
-/** The difference of an arm from the control; null where fewer than two units, or nothing that varies. */
+/** Returns the difference of an arm from the control, or null if there are fewer than two units or nothing varies. */
 export function effectOf(
   control: Level,
   arm: Level,
@@ -127,7 +130,7 @@ export function effectOf(
   }
 }
 
-/** Two groups of constants that differ: p is that of all ways to deal the units to two groups (Fisher). */
+/** Compares two groups of constants that differ. p is that of all ways to give the units to two groups (Fisher). */
 function constants(control: Level, arm: Level, estimate: number, looks: Looks, tuned?: number): Effect {
   const once = fisherTwoByTwo({ n: arm.n, successes: arm.n }, { n: control.n, successes: 0 })
   const n = control.n + arm.n
@@ -135,7 +138,7 @@ function constants(control: Level, arm: Level, estimate: number, looks: Looks, t
   return { estimate, error: 0, df: n - 2, boundary: 0, once, p }
 }
 
-/** How many standard errors an interval of this level reaches. */
+/** Returns how many standard errors an interval of this level reaches. */
 export function reachOf(
   effect: { df: number },
   n: number,
@@ -148,9 +151,9 @@ export function reachOf(
 }
 
 /**
- * The interval of the lift, the difference over the control's value: all lifts whose distance from the difference the
- * test does not reject. It excludes 0 exactly where the interval of the difference does. Returns null where the
- * control's value may be 0, so that the lift has no bounds.
+ * Returns the interval of the lift, which is the difference over the control's value. It holds all lifts that the test
+ * does not reject. It excludes 0 exactly if the interval of the difference does. Returns null if the control's value
+ * may be 0, because the lift then has no bounds.
  */
 export function liftOf(control: Level, { estimate, error }: Effect, reach: number): [number, number] | null {
   const base = control.value
@@ -158,7 +161,7 @@ export function liftOf(control: Level, { estimate, error }: Effect, reach: numbe
   const difference = estimate / base
   const room = 1 - (scale * control.plain) / control.n
   if (!(room > 0)) return null
-  // The control's value is in the difference, too, with the opposite sign.
+  // The control's value is also in the difference, with the opposite sign.
   const middle = difference + (scale * control.shared) / control.n
   const ends = difference ** 2 - scale * error ** 2
   const half = Math.sqrt(Math.max(0, middle ** 2 - room * ends))

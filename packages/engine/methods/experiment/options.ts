@@ -80,14 +80,16 @@ export const ExperimentOptions = Type.Object(
 )
 export type ExperimentOptions = Static<typeof ExperimentOptions>
 
-/** The columns that the metrics name. */
+/** Returns the columns that the metrics name. */
 export function metricColumns(metrics: readonly Metric[]): string[] {
   return metrics.flatMap(({ value, numerator, denominator, covariate }) =>
     [value, numerator, denominator, covariate].filter((name) => name !== undefined),
   )
 }
 
-/** Throws MethodError where a metric is neither a value nor a ratio, asks two questions, or two have one name. */
+/**
+ * Throws MethodError if a metric is neither a value nor a ratio or asks two questions, or if two metrics have one name.
+ */
 export function checkMetrics(metrics: readonly Metric[]): void {
   const names = new Set<string>()
   for (const { name, value, numerator, denominator, margin, minimum_effect } of metrics) {

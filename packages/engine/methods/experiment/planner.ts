@@ -1,8 +1,9 @@
 /**
- * How many units a test needs. Means: n = (z_a + z_b)^2 (v / share + v / share') / d^2 (Chow, Shao and Wang, Sample Size
- * Calculations in Clinical Research, chapter 3.2). Rates: Fleiss, Tytun and Ury (Biometrics 36, 1980, 343-346) without the continuity
- * correction, in groups of any sizes; for equal ones it is R's power.prop.test. To exclude a loss where there is none is the
- * formula of means with the loss as d. Under sequential looks z_a is the reach of the always-valid interval.
+ * Computes how many units a test needs. Means: n = (z_a + z_b)^2 (v / share + v / share') / d^2 (Chow, Shao and Wang,
+ * Sample Size Calculations in Clinical Research, chapter 3.2). Rates: Fleiss, Tytun and Ury (Biometrics 36, 1980,
+ * 343-346) without the continuity correction, in groups of any sizes. For equal groups it is R's power.prop.test. A
+ * test that must exclude a loss uses the formula of means with the loss as d. Under sequential looks z_a is the reach
+ * of the always-valid interval.
  */
 import { normalQuantile, normalUpper, normalUpperQuantile } from '../../numeric/distributions.ts'
 import type { Looks } from './effects.ts'
@@ -13,26 +14,26 @@ export const POWER = 0.8
 export interface Plan {
   /** The smallest difference that must be found. */
   effect: number
-  /** Of one unit. */
+  /** The variance of one unit. */
   variance: number
-  /** Arms beside the control; each is compared with it, and p is corrected for their number. */
+  /** The number of arms beside the control. Each is compared with it, and p is corrected for their number. */
   arms: number
   alpha: number
   power: number
   looks: Looks
-  /** Under sequential looks: units of an arm and the control at which the interval is narrowest. */
+  /** Under sequential looks: the number of units of an arm and the control at which the interval is narrowest. */
   tuned?: number | undefined
-  /** The share of each group, the control first; equal ones without it. */
+  /** The share of each group, the control first. Without it the shares are equal. */
   shares?: readonly number[] | undefined
 }
 
-/** The shares of the control and of the smallest arm, which needs the most units. */
+/** Returns the shares of the control and of the smallest arm, which needs the most units. */
 function pairOf({ arms, shares }: Pick<Plan, 'arms' | 'shares'>): [control: number, arm: number] {
   const even = 1 / (arms + 1)
   return shares ? [shares[0]!, Math.min(...shares.slice(1))] : [even, even]
 }
 
-/** Units over all arms, not rounded. */
+/** Returns the number of units over all arms, not rounded. */
 export function unitsNeeded(plan: Plan): number {
   const { effect, variance, arms, alpha, power, looks, tuned } = plan
   const [control, arm] = pairOf(plan)
@@ -47,7 +48,7 @@ interface PlanOfRates extends Omit<Plan, 'variance'> {
   base: number
 }
 
-/** The same for rates: `base` in the control, `base + effect` in the arm. */
+/** Returns the number of units for rates: `base` in the control, `base + effect` in the arm. */
 export function unitsNeededOfRates(plan: PlanOfRates): number {
   const { arms, alpha, looks, tuned } = plan
   const [control, arm] = pairOf(plan)
@@ -66,20 +67,22 @@ function ofRates(plan: Omit<PlanOfRates, 'alpha' | 'looks'>, reach: number): num
   return (reach * under + normalQuantile(power) * beside) ** 2 / effect ** 2
 }
 
-/** What a test plans with: `base` where the units are 0 or 1 and a difference is to be found, else null. */
+/**
+ * The level that a test plans with. `base` is the rate if units are 0 or 1 and a difference must be found, else null.
+ */
 export interface Level {
   base: number | null
   variance: number
 }
 
-/** Units over all arms, by the formula for rates where `base` is known; not rounded. */
+/** Returns the number of units over all arms, not rounded. It uses the formula for rates if `base` is known. */
 export function unitsPlanned({ base, ...plan }: Plan & Level): number {
   return base === null ? unitsNeeded(plan) : unitsNeededOfRates({ ...plan, base })
 }
 
 /**
- * The smallest difference that so many units over all arms find, above 0; null where no difference is large enough. For rates it
- * is found by halving, since the units fall as the difference grows.
+ * Returns the smallest difference above 0 that so many units over all arms find, or null if no difference is large
+ * enough. For rates it is found by bisection, because the number of units falls as the difference grows.
  */
 export function effectFound(units: number, plan: Omit<Plan, 'effect'> & Level): number | null {
   const { base, variance, arms, alpha, power, looks, tuned, shares } = plan
@@ -111,7 +114,7 @@ interface Settling {
   tuned: number | undefined
 }
 
-/** Under sequential looks the reach depends on the number of units itself. */
+/** Solves for the number of units under sequential looks, where the reach depends on that number. */
 function settle(
   needed: (reach: number) => number,
   { looks, once, alpha, pair, tuned = TUNED }: Settling,
@@ -122,13 +125,16 @@ function settle(
   return units
 }
 
-/** The whole units of each group, the control first, of so many over all. */
+/** Returns the sizes of the groups as whole numbers, the control first. `units` is the number over all groups. */
 export function sizesOf(units: number, { arms, shares }: Pick<Plan, 'arms' | 'shares'>): number[] {
   const all = shares ?? Array.from({ length: arms + 1 }, () => 1 / (arms + 1))
   return all.map((share) => Math.ceil(units * share * (1 - 1e-12)))
 }
 
-/** The chance that a difference of `effect` is found when the error is `error` and the interval reaches so many errors. */
+/**
+ * Returns the chance to find a difference of `effect` with the standard error `error` and an interval of `reach`
+ * errors.
+ */
 export function powerOf(effect: number, error: number, reach: number): number {
   const away = Math.abs(effect) / error
   return normalUpper(reach - away) + normalUpper(reach + away)

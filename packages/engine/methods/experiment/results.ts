@@ -1,4 +1,7 @@
-/** The result of each metric and arm: effects, corrections for several tests, intervals that agree with them, and grades. */
+/**
+ * Computes the result of each metric and arm: effects, corrections for several tests, intervals that agree with them,
+ * and grades.
+ */
 import type { Grade } from '@assay/model/insight'
 import { gradeAt } from '../ab-test/influence.ts'
 import { benjaminiHochberg, holm } from '../shared/multiplicity.ts'
@@ -23,13 +26,16 @@ export interface Result {
   control_value: number | null
   value: number | null
   estimate: number | null
-  /** Of the control's value. */
+  /** The difference as a share of the control's value. */
   relative: number | null
   relative_low: number | null
   relative_high: number | null
   low: number | null
   high: number | null
-  /** The loss that is allowed, and whether it is excluded (true) or exceeded (false); null where none is asked about or it is unclear. */
+  /**
+   * The loss that is allowed, and whether it is excluded (true) or exceeded (false). Null if there is no margin or the
+   * answer is unclear.
+   */
   margin: number | null
   not_worse: boolean | null
   p: number | null
@@ -53,13 +59,15 @@ export interface Rules {
   tuned_for?: number
 }
 
-/** Whether a metric decides: those marked, or else the first. */
+/** Tells for each metric whether it decides: those marked as primary, or else the first. */
 function primaries(metrics: readonly MetricUnits[]): boolean[] {
   const marked = metrics.some(({ metric }) => metric.primary === true)
   return metrics.map(({ metric }, index) => (marked ? metric.primary === true : index === 0))
 }
 
-/** `factor`: what a correction over the whole report raises the p of the primary metrics by. */
+/**
+ * Judges all metrics. `factor` is what a correction over the whole report multiplies the p of the primary metrics by.
+ */
 export function judge(metrics: readonly MetricUnits[], control: string, rules: Rules, factor = 1): Judged[] {
   const first = primaries(metrics)
   const judged = metrics.flatMap((units, index): Judged[] => {
@@ -93,12 +101,12 @@ export function judge(metrics: readonly MetricUnits[], control: string, rules: R
   return judged
 }
 
-/** The difference that the test is held against: with a margin the loss that it allows. */
+/** Returns the difference that the test compares with: the loss that a margin allows, or 0. */
 function boundaryOf({ margin = 0, good }: Metric): number {
   return good === 'down' ? margin : -margin
 }
 
-/** Whether a difference lies on the better side of the loss that is allowed. */
+/** Tells whether a difference lies on the better side of the loss that is allowed. */
 export function isBetter({ estimate, boundary }: Effect): boolean {
   return (estimate - boundary) * boundary < 0
 }
@@ -134,10 +142,10 @@ function plain(
 }
 
 /**
- * Holm over the primary metrics and arms, Benjamini and Hochberg over the others. Intervals have the level at which each
- * was tested: of Holm's, its step where it was rejected and Bonferroni's where not; of the false discovery rate, that
- * of Benjamini and Yekutieli (JASA 100, 2005). So an interval excludes 0, or the
- * loss that a margin allows, exactly where q is at most 1 - confidence.
+ * Corrects by Holm over the primary metrics and arms, and by Benjamini and Hochberg over the others. Each interval has
+ * the level of its test. Holm's level is that of the step if the test was rejected, and Bonferroni's if not. The level
+ * for the false discovery rate is that of Benjamini and Yekutieli (JASA 100, 2005). So an interval excludes 0, or the
+ * loss that a margin allows, exactly if q is at most 1 - confidence.
  */
 function correct(family: readonly Judged[], primary: boolean, rules: Rules, factor = 1): void {
   const known = family.filter(({ effect }) => effect !== null)
@@ -151,7 +159,7 @@ function correct(family: readonly Judged[], primary: boolean, rules: Rules, fact
     const step = q <= alpha && p > 0 ? q / p : known.length * factor
     const level = primary ? alpha / step : (alpha * Math.max(1, rejected)) / known.length
     const reach = reachOf(effect!, control.n + arm.n, level, rules.looks, rules.tuned_for)
-    // Shares differ by at most a whole, and what is never below zero loses at most all of itself.
+    // Two shares differ by at most 1. A value that is never below zero loses at most all of itself.
     const most = units.reach === 'share' ? 1 : Number.POSITIVE_INFINITY
     result.low = finite(Math.max(-most, estimate - reach * error))
     result.high = finite(Math.min(most, estimate + reach * error))

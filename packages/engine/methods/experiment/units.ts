@@ -1,6 +1,6 @@
 /**
- * The units of an experiment: one observation for each unit and arm, made in SQL. For each metric the means and
- * covariances of each arm are fetched, about shifts near the mean, so that nothing cancels.
+ * Reads the units of an experiment: one observation for each unit and arm, made in SQL. For each metric the means and
+ * covariances of each arm are fetched. They are computed about shifts near the mean, so that no digits cancel.
  */
 import { kurtosisOf, MOST_ARMS, repeatsOf } from '../ab-test/observations.ts'
 import { groupSql, isTemporal, nameSql, numberSql, timeColumn } from '../shared/columns.ts'
@@ -12,36 +12,39 @@ import type { Metric } from './options.ts'
 
 export interface MetricUnits extends Form {
   metric: Metric
-  /** By arm. */
+  /** The moments of the units, by arm. */
   moments: Map<string, UnitMoments>
-  /** Units that have no value. */
+  /** The number of units that have no value. */
   left: number
-  /** What its values can be: shares, of units or of their denominators; from 0 on where no unit is below; or anything. */
+  /**
+   * The range of the values: shares of units or of their denominators, values from 0 on if no unit is below, or any
+   * value.
+   */
   reach: 'share' | 'positive' | 'any'
-  /** Whether the square of a spread is too large or too small for a number: then nothing can be compared. */
+  /** Whether the square of a spread is too large or too small for a number. Nothing can be compared then. */
   beyond: boolean
-  /** SQL of each column over the units, after caps and filled covariates; and of what must be known. */
+  /** SQL of each column over the units, after caps and filled covariates, and of the conditions on known values. */
   columns: string[]
   known: string
 }
 
 export interface Units {
-  /** SQL of the units, one row for each. */
+  /** SQL of the units, with one row for each. */
   source: string
-  /** Units of each arm. */
+  /** The number of units of each arm. */
   seen: Record<string, number>
   rows: number
   across: number
-  /** Rows without a unit or an arm. */
+  /** The number of rows without a unit or an arm. */
   left: number
-  /** Days from the first to the last first row of a unit; null without `time`. */
+  /** The number of days from the first to the last first row of a unit; null without `time`. */
   days: number | null
   metrics: MetricUnits[]
 }
 
 interface Asked {
   unit: string
-  /** Without it all units are one arm. */
+  /** The column of the arm. Without it all units are one arm. */
   arm?: string
   time?: string
   metrics: readonly Metric[]
@@ -51,7 +54,7 @@ export async function unitsOf(table: Relation, asked: Asked): Promise<Units> {
   const unit = groupSql(table, 'unit', asked.unit)
   const arm = asked.arm === undefined ? `cast('all' as varchar)` : groupSql(table, 'arm', asked.arm)
   const time = asked.time === undefined ? null : timeColumn(table, asked.time)
-  // A number counts days.
+  // A time column of numbers counts days.
   const moment = time && `cast(${quote(time.name)} as ${isTemporal(time) ? 'date' : 'double'})`
   const day = moment === null ? '' : `, min(case when isfinite(${moment}) then ${moment} end) as day`
   const aggregates = asked.metrics.flatMap((metric, index) => aggregatesOf(table, metric, index))
@@ -77,7 +80,7 @@ export async function unitsOf(table: Relation, asked: Asked): Promise<Units> {
 
 const sum = (value: string): string => `fsum(case when isfinite(${value}) then ${value} end)`
 
-/** A unit's columns: y, for ratios x, and the covariate c. */
+/** Returns SQL of a unit's columns: y, for ratios x, and the covariate c. */
 function aggregatesOf(table: Relation, metric: Metric, index: number): string[] {
   const { value, numerator, denominator, covariate, aggregate } = metric
   const number = (name: string): string => numberSql(table, `metrics: ${metric.name}`, name)
@@ -101,7 +104,7 @@ async function metricUnits(units: Relation, metric: Metric, index: number): Prom
     wanted.length > 0 ? await units.query(`select ${wanted.join(', ')} from ${units.relation}`) : [{}]
   const top = finite((row!.cap as number | null | undefined) ?? Number.NaN)
   const y = top === null ? `y${index}` : `least(y${index}, ${double(top)})`
-  // A unit that was not there before the start has the average covariate: it is not adjusted.
+  // A unit without rows before the start gets the average covariate, so it is not adjusted.
   const middle = finite((row!.middle as number | null | undefined) ?? 0) ?? 0
   const columns = [
     y,
@@ -115,7 +118,7 @@ async function metricUnits(units: Relation, metric: Metric, index: number): Prom
 /** The smallest number that keeps all its digits. */
 const SMALLEST = 2.3e-308
 
-/** Tells whether the square of a value that differs from others is still a number with all its digits. */
+/** Tells whether `value`, the square of a spread, is a number that keeps all its digits. */
 const isSquare = (value: number): boolean => Math.abs(value) >= SMALLEST && Number.isFinite(value)
 
 async function momentsOf(units: Relation, columns: readonly string[], known: string, ratio: boolean) {
@@ -138,7 +141,7 @@ async function momentsOf(units: Relation, columns: readonly string[], known: str
   const pairs = columns.flatMap((_, i) => columns.slice(i).map((__, j) => [i, i + j] as const))
   const about = `u as (select g, ${scaled} from ${source}), shifts as (select g, ${shifts} from u group by g),
        d as (select g, ${columns.map((_, i) => `s${i}, u${i} - s${i} as d${i}`).join(', ')} from u join shifts using (g))`
-  // Values far from zero lie near their mean: sums as fine as the distance from zero would lose how they spread.
+  // Values far from zero lie near their mean. Sums about zero would lose their spread to rounding.
   const [widest] = await units.query(
     `with ${about} select ${columns.map((_, i) => `max(abs(d${i})) as r${i}`).join(', ')} from d`,
   )
@@ -166,7 +169,7 @@ async function momentsOf(units: Relation, columns: readonly string[], known: str
   return { moments, left, reach, beyond } as const
 }
 
-/** The least and the largest unit of each arm in what it adds to the metric, and how heavy the tails are. */
+/** Returns the least and the largest linear contribution of a unit to the metric in each arm, and the kurtosis. */
 export async function extremesOf(table: Relation, source: string, units: MetricUnits, theta: number) {
   const whole = [...units.moments.values()]
   const n = whole.reduce((all, arm) => all + arm.n, 0)

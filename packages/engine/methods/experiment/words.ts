@@ -1,4 +1,4 @@
-/** What `experiment` says: headline, evidence and caveats. */
+/** Writes the sentences of `experiment`: headline, evidence and caveats. */
 import type { Doubt, Grade } from '@assay/model/insight'
 import { leftOut } from '../../verdicts/common-doubts.ts'
 import { type Meanings, type Measure, measureOf, opening, readable, withThe } from '../../verdicts/measure.ts'
@@ -14,9 +14,9 @@ import { isBetter, type Judged } from './results.ts'
 export interface Power {
   /** The chance to find the smallest difference that matters with the units so far. */
   now: number | null
-  /** Units over all arms for 80 %. */
+  /** The number of units over all arms for a power of 80 %. */
   needed_n: number | null
-  /** At the traffic so far. */
+  /** The number of days left at the traffic so far. */
   days_left: number | null
 }
 
@@ -30,7 +30,10 @@ export interface Told {
   sequential: boolean
 }
 
-/** The measure of a metric: what the template says of its name or its column; the metric's own \`good\` comes first. */
+/**
+ * Returns the measure of a metric: what the template says of its name or its column. The metric's own \`good\` takes
+ * precedence.
+ */
 export function measureOfMetric(meanings: Meanings, { units }: Judged): Measure {
   return meaningOf(meanings, units.metric)
 }
@@ -41,7 +44,7 @@ export function meaningOf(meanings: Meanings, metric: Metric): Measure {
   return { ...measure, label: withThe(measure.label), good: metric.good ?? measure.good }
 }
 
-/** The results after a correction for further tests. */
+/** Returns the results after a correction for further tests. */
 export function raisedBy(told: Told, factor: number): Told {
   const judged = told.judged.map((one) => {
     const q = one.result.q === null ? null : Math.min(1, one.result.q * factor)
@@ -53,7 +56,7 @@ export function raisedBy(told: Told, factor: number): Told {
   return { ...told, judged }
 }
 
-/** No surer than `most`, which a correction over the whole report may set. */
+/** Writes the headline. It claims no more than the grade `most`, which a correction over the whole report may lower. */
 export function headline(told: Told, most: Grade): string {
   const primary = told.judged.filter((one) => one.primary && one.effect)
   const found = primary.filter(({ result }) => ['firm', 'likely'].includes(lesser(most, result.grade)))
@@ -82,14 +85,17 @@ const partOf = (some: number, all: number): string =>
 
 const zOf = ({ effect }: Judged): number => (effect!.estimate - effect!.boundary) / (effect!.error || 1)
 
-/** "revenue is worse with "b" by more than 0.5 EUR: 11.7 EUR against 11.9 EUR for "a""; `how`: what stands before "worse". */
+/**
+ * Says "revenue is worse with "b" by more than 0.5 EUR: 11.7 EUR against 11.9 EUR for "a"". `how` stands before
+ * "worse".
+ */
 function loss(told: Told, judged: Judged, how = ''): string {
   const measure = measureOfMetric(told.meanings, judged)
   const { arm, margin } = judged.result
   return `${measure.label} ${verbFor(measure.label)} ${how}worse with ${quoted(arm)} by more than ${changeOf(margin!, measure)}: ${levels(told, judged)}`
 }
 
-/** "revenue is clearly higher with "b", by 0.4 EUR: 12.3 EUR against 11.9 EUR for "a"". */
+/** Says "revenue is clearly higher with "b", by 0.4 EUR: 12.3 EUR against 11.9 EUR for "a"". */
 function change(told: Told, judged: Judged, most: Grade): string {
   const { result, units } = judged
   const sure = CERTAINTY[lesser(most, result.grade)]
@@ -108,7 +114,10 @@ function change(told: Told, judged: Judged, most: Grade): string {
   )
 }
 
-/** The arm's value is the control's and the estimate: with a covariate it is not the arm's plain mean. */
+/**
+ * Says the values of both arms. The arm's value is the control's plus the estimate. With a covariate this is not its
+ * plain mean.
+ */
 function levels({ meanings, control }: Told, judged: Judged): string {
   const measure = measureOfMetric(meanings, judged)
   const { control_value, estimate } = judged.result
@@ -151,7 +160,7 @@ export function evidence(told: Told): string {
   return `Difference from ${quoted(told.control)}: ${shown.join('; ')}${more}.${power}`
 }
 
-/** Whether the power is that of excluding a loss. */
+/** Tells whether the power is that of excluding a loss. */
 function losing({ judged }: Told): boolean {
   const first = judged.find(
     ({ primary, effect, units: { metric } }) =>
@@ -160,7 +169,9 @@ function losing({ judged }: Told): boolean {
   return typeof first?.result.margin === 'number'
 }
 
-/** "; relative to the control +27.4 %, +24.9 % to +29.8 %": its interval has the same level. */
+/**
+ * Says "; relative to the control +27.4 %, +24.9 % to +29.8 %". The interval has the level of the result's interval.
+ */
 function lift({ relative, relative_low, relative_high }: Judged['result']): string {
   if (relative === null || relative_low === null || relative_high === null) return ''
   const half = 50 * (relative_high - relative_low)
@@ -173,7 +184,7 @@ export function gradeOfAll(judged: readonly Judged[]): Exclude<Grade, 'withheld'
   return grades.includes('firm') ? 'firm' : grades.includes('likely') ? 'likely' : 'unclear'
 }
 
-/** Caveats that hold for all metrics together. */
+/** Returns the caveats that hold for all metrics together. */
 export function caveatsOfAll(told: Told): Doubt[] {
   const tested = told.judged.filter(({ effect }) => effect !== null).length
   const flat = told.judged.filter(({ effect }) => effect === null).map(({ result }) => result.metric)
@@ -200,11 +211,11 @@ export function caveatsOfAll(told: Told): Doubt[] {
 interface Subject {
   measure: Measure
   nouns: { one: string }
-  /** Units have 0 or 1: their share is told, not their value. */
+  /** Whether the units are 0 or 1. Sentences then give their share, not their value. */
   flags: boolean
 }
 
-/** "Without one user of "b", at 90,000, revenue would differ by 0.1 in place of 90." */
+/** Says "Without one user of "b", at 90,000, revenue would differ by 0.1 in place of 90." */
 export function decides(
   { measure, nouns, flags }: Subject,
   { arm, value, before, after, what, grades }: Decisive,
@@ -221,7 +232,7 @@ export function decides(
   return `Without one ${nouns.one} of ${quoted(arm)}${flags ? '' : `, at ${amount(value, measure)},`} ${measure.label} ${change}${sure}.`
 }
 
-/** The same where a loss is asked about; null where the answer stays. */
+/** Says what one unit changes about a loss that is asked about. Returns null if the answer stays. */
 export function decidesLoss(
   { measure, nouns, flags }: Subject,
   { arm, value, what, grades }: Decisive,

@@ -1,7 +1,8 @@
 /**
- * Whether means may be compared: each group looks normal (Shapiro-Wilk, p at least 0.05), or has at least 30 values and more
- * than 25 times its squared skewness, by which a mean is near enough to normal (Cochran, Sampling Techniques, 1977, 2.15).
- * The values of at most 20,000 rows are fetched; above, the rule of skewness decides alone.
+ * Tells whether means may be compared. Each group must look normal (Shapiro-Wilk, p at least 0.05), or have at least 30
+ * values and more than 25 times its squared skewness. By that rule a mean is near enough to normal (Cochran, Sampling
+ * Techniques, 1977, 2.15). The values of at most 20,000 rows are fetched. Above that number the rule of skewness
+ * decides alone.
  */
 import { SHAPIRO_MOST, shapiroWilk } from '../../numeric/tests/shapiro-wilk.ts'
 import { quoted } from '../../verdicts/words.ts'
@@ -23,7 +24,7 @@ export interface Choice {
   /** Whether tests of means may be used. */
   means: boolean
   checks: ShapeCheck[]
-  /** Why, as the end of a sentence. */
+  /** The reason, as the end of a sentence. */
   because: string
 }
 

@@ -1,6 +1,7 @@
 /**
- * Whether two groups have one distribution: Kolmogorov and Smirnov, every pair of groups, p after Holm. The distance is taken
- * inside DuckDB; the values of a pair are fetched only where the exact p needs them (sizes whose product is at most a million).
+ * Tells whether two groups have one distribution by the test of Kolmogorov and Smirnov, for every pair of groups, with
+ * p after Holm. DuckDB computes the distance. The values of a pair are fetched only if the exact p needs them (sizes
+ * whose product is at most a million).
  */
 import { EXACT_PATHS, kolmogorovLimit, kolmogorovTwoSamples } from '../../numeric/tests/kolmogorov.ts'
 import { pairsOf } from '../../numeric/tests/means.ts'

@@ -1,8 +1,9 @@
 /**
- * Whether rows that are compared by group are a series whose neighbours are alike, and whose groups are stretches of it: then any
- * two stretches differ by chance. Their means are judged under errors as persistent as those of the rows
- * (series/persistence/persistent-regression.ts); of more rows than that takes, by as many rows as hold as much information:
- * n (1 - a) / (1 + a) of the lag-1 correlation a of what is left beside the groups.
+ * Tells whether rows that are compared by group form a series whose neighbours are alike, and whose groups are
+ * stretches of it. Any two stretches of such a series differ by chance. So their means are judged under errors as
+ * persistent as those of the rows (series/persistence/persistent-regression.ts). If there are more rows than that test
+ * accepts, they count as the number of independent rows with the same information: n (1 - a) / (1 + a), with the lag-1
+ * correlation a of the residuals from the groups.
  */
 import type { Doubt } from '@assay/model/insight'
 import { fUpper } from '../../numeric/distributions.ts'
@@ -16,18 +17,23 @@ import { probability } from '../shared/sentence.ts'
 import { MOST_PAIRED, sampleOf } from './level.ts'
 
 const LEAST = 20
-/** More rows are taken as they come: ordering them costs more than the answer. */
+/** The most rows that are ordered. Ordering more rows costs more than the answer is worth. */
 const MOST = 100_000
-/** Of the steps from row to row: more that rise, or fall, is an order by the values and no series. */
+/**
+ * The most steps from row to row, as a share, that rise or fall. With more, the rows are sorted by value and are no
+ * series.
+ */
 const MOST_ONE_WAY = 0.75
 
 export interface InOrder {
-  /** Of the difference of means, as an analysis of variance. */
+  /** The p of the difference of means, as an analysis of variance. */
   p: number
   doubts: Doubt[]
 }
 
-/** Returns null where the rows are no such series. `group` and `value` are SQL over the table's columns. */
+/**
+ * Returns the judgement, or null if the rows are no such series. `group` and `value` are SQL over the table's columns.
+ */
 export async function groupsInOrder(
   table: Relation,
   [group, value]: readonly [string, string],
@@ -56,7 +62,7 @@ export async function groupsInOrder(
   return { p, doubts: [doubt('series_autocorrelated', says)] }
 }
 
-/** What evidence adds where the rows are a series. */
+/** Returns what the evidence adds if the rows are a series. */
 export const besideNeighbours = (p: number | null): string =>
   p === null ? '' : ` Beside alike neighbours ${probability(p)}.`
 

@@ -1,7 +1,8 @@
 /**
- * Whether one row decides a comparison of groups. The least and the largest value of each group are left out, one at a time, and
- * the same test is made again: of means from the moments at hand, of two groups' ranks by counting again (up to 20,000 values).
- * Of more than two groups' ranks a single row moves too little to be looked for.
+ * Tells whether one row decides a comparison of groups. The least and the largest value of each group are left out, one
+ * at a time, and the same test is made again. Tests of means use the known moments. Tests of two groups' ranks count
+ * again (up to 20,000 values). Ranks of more than two groups are not checked, because a single row moves them too
+ * little.
  */
 import type { Doubt, Grade } from '@assay/model/insight'
 import type { Sample } from '../../numeric/tests/means.ts'
@@ -29,7 +30,7 @@ interface Decisive {
   moved: number
 }
 
-/** A test with one value less. */
+/** The result of a test with one value less. */
 interface Less {
   group: GroupMoments
   value: number
@@ -55,7 +56,7 @@ export async function oneRowDecides(
 
 const MEANS = ['welch', 'student', 'welch_anova', 'anova']
 
-/** Whether one row decides a comparison of means, from the moments of the groups. */
+/** Returns the doubt that one row decides a comparison of means, from the moments of the groups. */
 export function oneRowMoves(
   rows: MeanRows,
   tested: Tested,
@@ -73,7 +74,7 @@ export function oneRowMoves(
   return doubting(rows, found, measure)
 }
 
-/** The least and the largest value of each group that is left with two values without it. */
+/** Returns the least and the largest value of each group that still has two values without it. */
 function ends<G extends GroupMoments>({ groups }: { groups: readonly G[] }): { group: G; value: number }[] {
   return groups
     .filter(({ n }) => n > 2)
@@ -91,10 +92,10 @@ const doubting =
     return most ? [doubt('one_row_decides', says(most, rows.unit, measure))] : []
   }
 
-/** The grade once p has been raised by `factor`. */
+/** Returns the grade of p multiplied by `factor`. */
 const gradeBy = (p: number | null, factor: number): Grade => gradeOf(p === null ? null : p * factor)
 
-/** The same of the differences within units, for the paired t test. */
+/** Returns the doubt that one difference within units decides the paired t test. */
 export function pairDecides(
   ends: Ends | null,
   { nouns, measure, confidence }: { nouns: { one: string }; measure: Measure; confidence: number },
@@ -131,11 +132,11 @@ function without<G extends GroupMoments>(group: G, value: number): G {
   return { ...group, n, mean, squares, offset: group.offset + mean - group.mean }
 }
 
-/** The moments without one value. */
+/** Returns the moments without one value. */
 function lessened({ n, mean, squares }: Sample, value: number): Sample {
   const away = value - mean
   const rest = squares - (away * away * n) / (n - 1)
-  // What is under rounding is nothing: all the spread was that of one value.
+  // A rest below rounding counts as 0: this one value made the whole spread.
   return { n: n - 1, mean: mean - away / (n - 1), squares: rest > 1e-9 * squares ? rest : 0 }
 }
 

@@ -1,12 +1,15 @@
-/** The rows of the groups that have most of them, where there are more groups than can be compared. */
+/** Keeps the rows of the largest groups if there are more groups than can be compared. */
 import type { Doubt } from '@assay/model/insight'
 import { largestKept } from '../../verdicts/common-doubts.ts'
 import type { Relation } from '../shared/method.ts'
 
-/** Groups, and values of a category, that are compared. */
+/** The most groups, or values of a category, that are compared. */
 const MOST = 50
 
-/** `name` is SQL of a row's group, `counts` SQL that is true of rows that are compared. Rows without a group stay; `beyond` tells of the others. */
+/**
+ * Returns the rows of the largest groups. `name` is SQL of a row's group, `counts` SQL that is true of rows that are
+ * compared. Rows without a group stay. `beyond` holds the doubt about the other groups.
+ */
 export async function largestGroups(
   table: Relation,
   { name, counts, many }: { name: string; counts: string; many: string },

@@ -1,4 +1,7 @@
-/** Which groups lie higher: means after Welch, Student or Fisher, ranks after Mann and Whitney or Kruskal and Wallis. */
+/**
+ * Tells which groups lie higher: means after Welch, Student or Fisher, ranks after Mann and Whitney or Kruskal and
+ * Wallis.
+ */
 
 import { studentTwoSided, studentUpperQuantile } from '../../numeric/distributions.ts'
 import {
@@ -16,13 +19,13 @@ import { holm } from '../shared/multiplicity.ts'
 import { finite } from '../shared/sentence.ts'
 import { type GroupRows, rankSums } from './rows.ts'
 
-/** Groups up to which every pair is compared. */
+/** The most groups of which every pair is compared. */
 export const MOST_PAIRED = 12
 
 export interface Pair {
   a: string
   b: string
-  /** a less b: of means, or the chance that a value of a is above one of b, less one half. */
+  /** a less b: the difference of means, or the chance that a value of a is above one of b, less one half. */
   estimate: number | null
   low: number | null
   high: number | null
@@ -31,7 +34,7 @@ export interface Pair {
 
 export interface Tested {
   test: string
-  /** The method's name for readers. */
+  /** The name of the test for readers. */
   name: string
   statistic: number | null
   df: number | null
@@ -42,7 +45,7 @@ export interface Tested {
   pairs: Pair[]
 }
 
-/** What a comparison of means asks of groups. */
+/** What a comparison of means needs of groups. */
 export interface MeanRows {
   groups: readonly GroupMoments[]
   unit: number
@@ -55,8 +58,8 @@ export const sampleOf = (group: Pick<GroupMoments, 'n' | 'offset' | 'squares'>):
 })
 
 /**
- * Means over `unit`; the zero of `offset` is the first group's mean. Pairs of more than two groups, which take nearly all of the
- * time, only where `wantsPairs`.
+ * Compares means over `unit`. The zero of `offset` is the first group's mean. Pairs of more than two groups take nearly
+ * all of the time and are computed only if `wantsPairs` is set.
  */
 export function compareMeansOf(rows: MeanRows, test: string, confidence: number, wantsPairs = true): Tested {
   const { groups, unit } = rows
@@ -83,7 +86,7 @@ export function compareMeansOf(rows: MeanRows, test: string, confidence: number,
   }
 }
 
-/** Differences of means over `unit`, with the names of their groups. */
+/** Returns differences of means over `unit`, with the names of their groups. */
 export function pairsOf(
   groups: readonly { group: string }[],
   unit: number,

@@ -1,7 +1,8 @@
 /**
- * Groups in which each unit was measured: differences within units by the paired t test or signed ranks, three and more groups
- * after Friedman. A unit with several rows in a group counts with their mean; a unit that lacks a group is left out. At most
- * 5,000 differences are fetched, to test their shape; sums and ranks are taken inside DuckDB.
+ * Compares groups in which each unit was measured. Differences within units are judged by the paired t test or signed
+ * ranks, three and more groups after Friedman. A unit with several rows in a group counts with their mean. A unit that
+ * lacks a group is left out. At most 5,000 differences are fetched, to test their shape. DuckDB computes sums and
+ * ranks.
  */
 
 import { pairsOf, type Sample } from '../../numeric/tests/means.ts'
@@ -22,12 +23,12 @@ export interface Blocks {
   from: string
   names: string[]
   n: number
-  /** Units that lack a group. */
+  /** The number of units that lack a group. */
   left: number
   unit: number
 }
 
-/** The units that were measured in every group. */
+/** Reads the units that were measured in every group. */
 export async function readBlocks(
   rows: GroupRows,
   given: { value: string; unit: string; group: string },
@@ -51,7 +52,7 @@ export async function readBlocks(
   }
 }
 
-/** Two groups: `test` is paired_t, signed_rank or auto. */
+/** Compares two groups. `test` is paired_t, signed_rank or auto. */
 export async function comparePairs(
   blocks: Blocks,
   test: string,
@@ -90,7 +91,7 @@ export async function comparePairs(
 
 const NOTHING = { df: null, df_within: null, effect: null, effect_size: null }
 
-/** The differences that a t test was made of, and the least and the largest. */
+/** The moments of the differences in a t test, with the least and the largest difference. */
 export interface Ends {
   sample: Sample
   low: number
@@ -156,7 +157,7 @@ async function signedRanks({ table, from }: Differences) {
   return { ...signedRank(n, sum, row!.ties as number, counted!.zeros as number), biserial }
 }
 
-/** Three groups and more, after Friedman; pairs by signed ranks with p after Holm. */
+/** Compares three groups and more after Friedman, and pairs by signed ranks with p after Holm. */
 export async function compareBlocks(blocks: Blocks): Promise<Tested> {
   const { table, from, names, unit } = blocks
   const long = names.map((_, i) => `select b, ${i} as g, c${i} as v from n`).join(' union all ')

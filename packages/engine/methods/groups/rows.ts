@@ -1,6 +1,6 @@
 /**
- * The rows of groups as SQL: group `g` (text) and value `v` (over `unit`, a power of two above every size, so that no square
- * overflows). Sizes, means and squares come by exact sums; medians, skewness and sums of ranks inside DuckDB.
+ * Reads the rows of groups as SQL: group `g` (text) and value `v` over `unit`, a power of two above every size, so that
+ * no square overflows. Sizes, means and squares are exact sums. DuckDB computes medians, skewness and sums of ranks.
  */
 import type { Doubt } from '@assay/model/insight'
 import type { RankedSample } from '../../numeric/tests/ranks.ts'
@@ -12,27 +12,27 @@ import { largestGroups } from './largest.ts'
 
 export interface Group extends GroupMoments {
   median: number
-  /** g1, the third moment over the second's power; null where no values differ. */
+  /** g1, the third moment over the second's power 3/2; null if all values are equal. */
   skewness: number | null
 }
 
 export interface GroupRows {
-  /** Without the rows of groups that are not compared. */
+  /** The table without the rows of groups that are not compared. */
   table: Relation
   /** A subquery with the columns g and v, without groups of one value. */
   from: string
   unit: number
   groups: Group[]
   n: number
-  /** Rows without a group or a finite number. */
+  /** The number of rows without a group or a finite number. */
   left: number
-  /** Groups of a single value, which are left out. */
+  /** The number of groups with a single value, which are left out. */
   single: number
-  /** What is said of groups that are not compared. */
+  /** The doubts about groups that are not compared. */
   beyond: Doubt[]
 }
 
-/** Reads the groups of `value` by `group`, columns of the table: the largest, where there are too many. */
+/** Reads the groups of the column `value` by the column `group`. If there are too many groups, it reads the largest. */
 export async function readGroups(given: Relation, value: string, group: string): Promise<GroupRows> {
   const name = nameSql(groupSql(given, 'group', group))
   const number = numberSql(given, 'value', value)
@@ -75,7 +75,10 @@ async function shapesOf(
   )
 }
 
-/** The values of each group in rising order, in the order of `groups`. Every row is fetched: ask `n` before. */
+/**
+ * Returns the values of each group in rising order, in the order of `groups`. It fetches every row, so check `n`
+ * before.
+ */
 export async function valuesOf({ table, from, groups }: GroupRows): Promise<number[][]> {
   const rows = await table.query(`select g, v from ${from} order by g, v`)
   const found = Map.groupBy(rows, (row) => row.g as string)
@@ -84,11 +87,11 @@ export async function valuesOf({ table, from, groups }: GroupRows): Promise<numb
 
 export interface Ranked {
   samples: RankedSample[]
-  /** The sum of t^3 - t over ties. */
+  /** The sum of t^3 - t over ties of t values. */
   ties: number
 }
 
-/** Sums of mean ranks, in the order of `groups`. One row for each group is fetched. */
+/** Returns the sums of mean ranks, in the order of `groups`. It fetches one row for each group. */
 export async function rankSums({ table, from, groups }: GroupRows): Promise<Ranked> {
   // Twice a mean rank is a whole number, so the sums are exact.
   const ranks = `with d as (select * from ${from}), c as (select v, count(*) as t from d group by v),

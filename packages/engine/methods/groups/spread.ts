@@ -1,4 +1,4 @@
-/** Whether groups spread alike: Brown and Forsythe, Levene, Bartlett, the F test of variances, Mood. */
+/** Tells whether groups spread alike: Brown and Forsythe, Levene, Bartlett, the F test of variances, Mood. */
 import { bartlett, classicAnova, type Sample, varianceRatio } from '../../numeric/tests/means.ts'
 import { mood } from '../../numeric/tests/ranks.ts'
 import type { Relation } from '../shared/method.ts'
@@ -40,7 +40,7 @@ export async function compareSpread(rows: GroupRows, test: string): Promise<Test
   }
 }
 
-/** An analysis of variance of the distances from each group's centre. */
+/** Returns an analysis of variance of the distances from each group's centre. */
 export async function distances({ table, from }: GroupRows, center: string) {
   const relation = `(with d as (select * from ${from}), c as (select g, ${center} as middle from d group by g)
     select g, abs(v - middle) as away from d join c using (g))`

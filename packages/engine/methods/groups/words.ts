@@ -1,4 +1,4 @@
-/** What compare_groups says: headline and evidence. */
+/** Writes the sentences of compare_groups: headline and evidence. */
 import type { Grade } from '@assay/model/insight'
 import { type Measure, opening } from '../../verdicts/measure.ts'
 import { verbFor } from '../../verdicts/nouns.ts'
@@ -60,7 +60,7 @@ export function headline(
 
 const named = (by: string, { group }: Group): string => partNamed(by, group)
 
-/** The highest and the lowest group in what the test compares. */
+/** Returns the highest and the lowest group in the quantity that the test compares. */
 function extremes(rows: GroupRows, what: What, tested: Tested): { high: Group; low: Group } {
   const [first, second] = rows.groups as [Group, Group]
   if (rows.groups.length === 2 && what === 'level') {

@@ -1,10 +1,10 @@
 /**
- * anomalies: the values of a series that stand out from what the others lead one to expect.
- *
- * `auto`: each value beside its seasons, levels and neighbours, judged by the tails of the residuals themselves
- * (series/spikes/spikes.ts), so that neither heavy tails nor counts nor a wandering level make an anomaly. `esd` (Rosner 1983)
- * and `fences` (as R's forecast::tsoutliers) are the tests of others, which assume independent normal values.
- * The series travels (at most 50,000 times); of a ratio of sums that of its rates. A list in `by` scans segments (../scan/scan.ts).
+ * anomalies: finds the values of a series that stand out from the expectation that the others give.
+ * `auto` compares each value with its seasons, levels and neighbours. It judges by the tails of the residuals
+ * themselves (series/spikes/spikes.ts), so that heavy tails, counts and a wandering level make no anomaly. `esd`
+ * (Rosner 1983) and `fences` (as R's forecast::tsoutliers) are published tests that assume independent normal values.
+ * The series is fetched (at most 50,000 times), and for a ratio of sums the series of its rates. A list in `by` scans
+ * segments (../scan/scan.ts).
  */
 import type { Series } from '../../series/load.ts'
 import { type ReadSeries, readSeries } from '../../series/read.ts'
@@ -92,11 +92,11 @@ export const anomalies: Method = {
   },
 }
 
-/** What differs from what is expected by no more than arithmetic does is no farthest value. */
+/** Tells whether a value differs from its expectation only by rounding. Such a value is never the farthest. */
 const isRounding = ({ value, expected }: Point): boolean =>
   value !== null && expected !== null && Math.abs(value - expected) <= 1e-9 * Math.abs(value)
 
-/** Among values of which most are the same, the farthest of the others may be usual. */
+/** Tells whether a value is usual. If most values are equal, the farthest of the others may be usual. */
 const isUsual = ({ value, low, high }: Point): boolean =>
   value !== null && low !== null && high !== null && value >= low && value <= high
 
@@ -107,13 +107,13 @@ function usualAt({ low, high, expected }: Point, measure: Measure): { width: num
   return { width, usual: plain ? amount(expected, measure, width) : range }
 }
 
-/** "500 on 18 June 2001, where 90 to 110 is usual". */
+/** Says "500 on 18 June 2001, where 90 to 110 is usual". */
 function sentenceOf(point: Point, { measure, grid }: ReadSeries): string {
   const { width, usual } = usualAt(point, measure)
   return `${amount(point.value, measure, width)} ${atTime(point.time, grid)}, where ${usual} is usual`
 }
 
-/** "On 18 June 2001 revenue was 500, far above the usual 90 to 110." */
+/** Says "On 18 June 2001 revenue was 500, far above the usual 90 to 110." */
 function headline({ measure, grid, series }: ReadSeries, found: Found, options: Options): string {
   const { points } = found
   const farthest = found.farthest[0]
@@ -145,10 +145,10 @@ function headline({ measure, grid, series }: ReadSeries, found: Found, options: 
   return `${count(points.length, 'value')} of ${measure.label} stand out${which}; ${told}.`
 }
 
-/** So many neighbouring values that stand out are told as one stretch. */
+/** The fewest neighbouring values that stand out and are described as one stretch. */
 const LEAST_ROW = 3
 
-/** The points around one that stand out without a value between them, in order of time. */
+/** Returns the points around one that stand out without a usual value between them, in order of time. */
 function inARow(points: readonly Point[], around: Point, { times }: Series): Point[] {
   const known = new Map(points.map((point) => [point.time, point]))
   const middle = times.indexOf(around.time)

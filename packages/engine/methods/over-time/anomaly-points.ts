@@ -1,4 +1,4 @@
-/** The values of one series that stand out: the options that ask for them, and how they are judged. */
+/** Finds the values of one series that stand out: the options, and how values are judged. */
 import type { Doubt } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
 import type { Static } from 'typebox'
@@ -73,7 +73,7 @@ export type Options = Static<typeof Options>
 export const METHOD = 'residuals beside seasons, levels and neighbours, judged by their own tails'
 const LEAST = 10
 
-/** A point in the outcome; that of one series has a sentence (`says`), too. */
+/** The fields of a point in the outcome. A point of a single series also has a sentence (`says`). */
 export const POINT = {
   time: moment,
   value: number,
@@ -88,27 +88,32 @@ export interface Point {
   time: Time
   value: number | null
   expected: number | null
-  /** What 95 of 100 usual values would lie in at that time; of esd and fences, what is no outlier. */
+  /**
+   * The range in which 95 of 100 usual values lie at that time. For esd and fences it is the range without outliers.
+   */
   low: number | null
   high: number | null
-  /** Standard deviations of the usual; of `esd` its statistic, of `fences` interquartile ranges. Below: negative. */
+  /**
+   * The distance in standard deviations of usual values, negative below. For `esd` it is the statistic, for `fences` it
+   * is in interquartile ranges.
+   */
   score: number | null
-  /** The chance of any such value where none stands out; null for `fences`. */
+  /** The chance of any such value if none stands out; null for `fences`. */
   p: number | null
 }
 
 export interface Found {
   method: string
   points: Point[]
-  /** The farthest few, whether they stand out or not. */
+  /** The few farthest points, whether they stand out or not. */
   farthest: Point[]
   tested: Outliers['tested']
   p: number | null
-  /** Times of points on days that stand out every year. */
+  /** The times of points on days that stand out every year. */
   yearly?: Time[]
-  /** By `auto`: of each value. */
+  /** The residual of each value, for `auto` only. */
   residuals?: Residuals | null
-  /** Values that stand out by less than `at_least`. */
+  /** The number of values that stand out by less than `at_least`. */
   small?: number
 }
 
@@ -133,7 +138,7 @@ export const FAR = [
   'lie as far from the usual as asked for',
 ] as const
 
-/** "No value of orders stands out", of those that are asked for; the verb in its two forms. */
+/** Says "No value of orders stands out" about the values that are asked for. The verb comes in its two forms. */
 export function noneOf(
   label: string,
   { latest }: Pick<Options, 'latest'>,
@@ -144,7 +149,7 @@ export function noneOf(
   return `None of the latest ${latest} values of ${label} ${stands}`
 }
 
-/** What stands out, by the test that is asked for, without what is too small or too old to be told. */
+/** Returns what stands out by the chosen test, without points that are too small or too old to be reported. */
 export function findPoints(given: Options, read: ReadSeries): Found {
   const n = read.series.values.length
   const periods = periodsOf(given, read.seasons)
@@ -153,7 +158,7 @@ export function findPoints(given: Options, read: ReadSeries): Found {
   return told(all, given, read)
 }
 
-/** Whether a point lies as far from what was expected as is asked for. */
+/** Tells whether a point lies as far from its expectation as `at_least` asks. */
 export function isLarge({ at_least: floors }: Options, { value, expected }: Point): boolean {
   if (value === null || expected === null) return true
   const { relative = 0, absolute = 0 } = floors ?? {}
@@ -161,7 +166,7 @@ export function isLarge({ at_least: floors }: Options, { value, expected }: Poin
   return gap >= absolute && gap >= relative * Math.abs(expected)
 }
 
-/** Without the points that are not asked for; p is that of the ones that are left. */
+/** Removes the points that are not asked for. p is that of the points that remain. */
 function told(found: Found, options: Options, { series }: ReadSeries): Found {
   const { at_least: floors, latest, test } = options
   if (floors === undefined && latest === undefined) return found
@@ -177,7 +182,7 @@ function told(found: Found, options: Options, { series }: ReadSeries): Found {
 
 const byScore = (left: Point, right: Point): number => Math.abs(right.score ?? 0) - Math.abs(left.score ?? 0)
 
-/** What is usual, within what is possible. */
+/** Returns a function that limits a usual value to the possible range of the measure. */
 function bounding({ measure, series }: ReadSeries): (value: number) => number | null {
   const known = series.values.map((value) => value * series.unit)
   const [least, most] = boundsOf(measure, known)
@@ -188,10 +193,10 @@ function byTails(given: Options, read: ReadSeries, periods: readonly number[], m
   const { series, rows, diagnosis, sizes = null } = read
   const bounded = bounding(read)
   const { times } = series
-  // Counts are judged as they are; other values stay small enough to be squared.
+  // Counts are judged as they are. Other values are scaled, so that their squares do not overflow.
   const unit = diagnosis.counts ? 1 : series.unit
   const values = diagnosis.counts ? series.values.map((value) => value * series.unit) : series.values
-  // Values are over the unit of the series.
+  // The values are divided by the unit of the series.
   const own = sizes && { ...sizes, event: sizes.event === null ? null : sizes.event / unit }
   const { found, yearly, stretches } = findInSeries(
     {
@@ -230,7 +235,7 @@ function byTails(given: Options, read: ReadSeries, periods: readonly number[], m
   }
 }
 
-/** Whole days, of each day or of working days; null of other steps. */
+/** Returns whole days for a series of days or working days, or null for other steps. */
 function daysOf({ series, grid }: ReadSeries): number[] | null {
   const daily = grid.step.unit === 'weekdays' || (grid.step.unit === 'days' && grid.step.size === 1)
   return daily && series.kind !== 'number' ? series.positions.map(Math.floor) : null

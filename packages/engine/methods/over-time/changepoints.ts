@@ -1,11 +1,11 @@
 /**
- * changepoints: where the level of a series changed, and by how much.
- *
- * The strongest change of level is taken where it is more than its noise (series/level-shift.ts), then each side is
- * searched in the same way: binary segmentation (Vostrikova 1981) with a test in place of a penalty. The noise may be as
- * persistent as a random walk and have heavy tails. Seasons that the series shows, and a line where it rises or falls,
- * stand beside the change. What a straight or a bent line explains as well as steps do is no change (series/levels/steps-or-curve.ts). A stretch of five values or more that leaves and comes back (series/spikes/short-levels.ts)
- * is a level, too. The series travels (at most 50,000 times).
+ * changepoints: finds where the level of a series changed, and by how much.
+ * The strongest change of level is accepted if it exceeds its noise (series/level-shift.ts). Then each side is searched
+ * in the same way: binary segmentation (Vostrikova 1981) with a test in place of a penalty. The noise may be as
+ * persistent as a random walk and have heavy tails. Seasons that the series shows, and a line if it rises or falls, are
+ * fitted together with the change. A course that a straight or bent line explains as well as steps is no change
+ * (series/levels/steps-or-curve.ts). A stretch of five values or more that leaves the level and returns
+ * (series/spikes/short-levels.ts) is also a level. The series is fetched (at most 50,000 times).
  */
 import type { Doubt, Grade } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
@@ -33,9 +33,9 @@ const METHOD = 'binary segmentation, level beside persistent noise'
 const LEAST = 8
 
 interface Point {
-  /** Rows of the old regime, from the start of the series. */
+  /** The number of rows of the old level, from the start of the series. */
   index: number
-  /** The first time of the new regime. */
+  /** The first time of the new level. */
   time: Time
   before: number | null
   after: number | null
@@ -93,7 +93,7 @@ export const changepoints: Method = {
   },
 }
 
-/** Also of levels so short that no model of the series holds them. */
+/** Returns the changes, including those of levels too short for the model of the series. */
 const changesOf = ({ series, rows, seasons, changes }: ReadSeries): LevelChange[] =>
   withShortLevels(
     changes,
@@ -108,7 +108,10 @@ function stopOf({ series, measure }: ReadSeries): Doubt | null {
   return series.values.every((value) => value === series.values[0]) ? allAlike(measure.label) : null
 }
 
-/** Levels are those beside the seasons: a change in midwinter is not the step from summer to winter. */
+/**
+ * Returns the levels after the seasons are removed. So a change in midwinter does not include the step from summer to
+ * winter.
+ */
 function sizesOf({ series, rows, seasons, changes }: ReadSeries): LevelSizes {
   const places = changes.map(({ index }) => index)
   return levelSizes(besideSeasons(series.values, rows, seasons, places), rows, changes)

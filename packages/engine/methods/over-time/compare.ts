@@ -1,11 +1,10 @@
 /**
- * compare: the latest complete period against the one before.
- *
- * Values are added up (or averaged) per period. Where the two periods have different numbers of days, or days without rows,
- * they are compared per day that has data; two weeks on the weekdays that both have. Whether the change is unusual is judged
- * by the earlier changes (series/change.ts); at least 8 are needed. `relative` is the change compared (per day where periods
- * differ) as a share of the value before: it is given where both have one sign and the base is no less than a hundredth of the
- * largest period. One row for each period and day is fetched (shared/time/periods.ts).
+ * compare: compares the latest complete period with the one before.
+ * Values are added up (or averaged) per period. Periods with different numbers of days, or days without rows, are
+ * compared per day that has data. Two weeks are compared on the weekdays that both have. The earlier changes decide
+ * whether the change is unusual (series/change.ts). At least 8 of them are needed. `relative` is the change as a share
+ * of the value before (per day if periods differ). It is given if both values have one sign and the base is at least a
+ * hundredth of the largest period. One row for each period and day is fetched (shared/time/periods.ts).
  */
 import { isLevel } from '@assay/model/change'
 import { weekdayOf } from '@assay/model/dates'
@@ -43,11 +42,11 @@ const Options = Type.Object(
   { additionalProperties: false },
 )
 type Asked = Static<typeof Options>
-/** `ratio`: the sums of numerator and denominator are divided. */
+/** The options with their aggregate. For `ratio` the sums of numerator and denominator are divided. */
 type Options = Omit<Asked, 'aggregate'> & { aggregate: 'sum' | 'mean' | 'ratio' }
 
 const METHOD = 'complete periods; the change against earlier changes'
-/** The periods that `course` holds: two months of days, or five years of months. */
+/** The most periods that `course` holds: two months of days, or five years of months. */
 const MOST_IN_COURSE = 60
 
 export const compare: Method = {
@@ -141,7 +140,10 @@ const NOTHING = {
   course: [],
 }
 
-/** Values of a metric are put together as the metric says: of a ratio by its parts, of what cannot be added by their mean, as percentages are without a metric. */
+/**
+ * Chooses how values are combined. A metric decides for its values: a ratio by its parts, and values that cannot be
+ * added by their mean. Percentages without a metric are combined by their mean, too.
+ */
 function withAggregate(asked: Asked, table: Relation, { metrics, meanings }: MethodContext): Options {
   if (asked.aggregate !== 'auto') return { ...asked, aggregate: asked.aggregate }
   const plain = inPoints(measureOf(meanings, asked.value)) ? 'mean' : 'sum'
@@ -151,7 +153,7 @@ function withAggregate(asked: Asked, table: Relation, { metrics, meanings }: Met
   return { ...asked, aggregate: adding === 'sum' ? 'sum' : ratio ? 'ratio' : 'mean' }
 }
 
-/** The latest period beside the same one a year before, and beside the metric's target for such a period. */
+/** Compares the latest period with the same one a year before, and with the metric's target for such a period. */
 function againstOthers(
   given: Options,
   measure: Measure,
@@ -196,20 +198,20 @@ function againstOthers(
   ]
 }
 
-/** Whether a target is met, where the metric says which direction is good. */
+/** Says whether a target is met, if the metric says which direction is good. */
 function reached(change: number, { good }: Measure): string {
   if (good === 'none') return ''
   return change === 0 || change > 0 === (good === 'up') ? ', so it is met' : ', so it is missed'
 }
 
-/** Whether totals of two periods can stand side by side. */
+/** Tells whether totals of two periods can be compared. */
 function sameDays({ aggregate, missing }: Options, one: Bucket, other: Bucket): boolean {
   if (aggregate !== 'sum' || !one.days || !other.days) return true
   const whole = missing === 'zero' || missingIn(one) + missingIn(other) === 0
   return whole && one.days.due === other.days.due
 }
 
-/** The last unbroken run of complete periods, the latest last. */
+/** Returns the last unbroken run of complete periods, the latest last. */
 function courseOf(periods: Periods): { period: string; value: number | null }[] {
   return neighbours(periods)
     .slice(-MOST_IN_COURSE)
@@ -219,16 +221,16 @@ function courseOf(periods: Periods): { period: string; value: number | null }[] 
 interface Pair {
   current: Bucket
   previous: Bucket
-  /** What is compared: totals, or values per day that has data. */
+  /** The compared values: totals, or values per day that has data. */
   now: number
   before: number
   per_day: boolean
-  /** The weekdays that both weeks have, where days are missing; else null. */
+  /** The number of weekdays that both weeks have, if days are missing; else null. */
   matched: number | null
   missing: { now: number; before: number }
 }
 
-/** Why a metric has no value for such a period: its own steps are longer, or do not fit into one. */
+/** Returns why a metric has no value for such a period: its own steps are longer, or do not fit into one. */
 function tooCoarse(
   { period, value }: Options,
   { label }: Measure,
@@ -240,7 +242,7 @@ function tooCoarse(
   return `There is a value of ${label} for each ${grain} and none for ${withArticle(unit)}: choose a whole ${grain}.`
 }
 
-/** The periods to compare, or why there are none. */
+/** Returns the periods to compare, or a sentence that says why there are none. */
 function pairOf(given: Options, { complete, days, adjoin }: Periods): Pair | string {
   const current = complete.at(-1)
   const previous = complete.at(-2)
@@ -305,7 +307,7 @@ interface Judged {
   /** The change less the mean of the earlier ones, over their standard deviation. */
   z: number | null
   p: number | null
-  /** How many earlier changes there are. */
+  /** The number of earlier changes. */
   history: number
 }
 
@@ -339,14 +341,14 @@ function judge(given: Options, periods: Periods, pair: Pair): Judged {
   }
 }
 
-/** The last unbroken run of periods. */
+/** Returns the last unbroken run of periods. */
 function neighbours({ complete, adjoin }: Periods): Bucket[] {
   let first = complete.length - 1
   while (first > 0 && adjoin(complete[first - 1]!, complete[first]!)) first -= 1
   return complete.slice(first)
 }
 
-/** Earlier periods that a gap cuts off from those by which the change is judged. */
+/** Returns the doubt that a gap cuts off earlier periods from those that judge the change. */
 function broken(given: Options, periods: Periods): Doubt[] {
   const { complete } = periods
   const run = neighbours(periods)
@@ -362,8 +364,8 @@ function broken(given: Options, periods: Periods): Doubt[] {
 }
 
 /**
- * Whether steps are judged on logarithms. `diagnosis.log_scale` speaks of the days within periods; of periods there are too
- * few for its test, so a range of more than three times decides.
+ * Tells whether steps are judged on logarithms. `diagnosis.log_scale` describes the days within periods. There are too
+ * few periods for its test, so a range of more than three times decides.
  */
 function stepsAreRelative(values: readonly number[]): boolean {
   const half = Math.floor(values.length / 2)
@@ -372,7 +374,7 @@ function stepsAreRelative(values: readonly number[]): boolean {
 
 function seasonsIn(period: Options['period'], run: readonly Bucket[]): number[] {
   const days = { day: 1, week: 7 }
-  // Days on which nothing is due are no steps.
+  // Days on which no row is due are no steps.
   if (period === 'day' && run.some((bucket, index) => index > 0 && run[index - 1]!.end < bucket.start))
     return [new Set(run.map(({ start }) => weekdayOf(start))).size]
   if (period === 'month') return calendarSeasons({ unit: 'months', size: 1 })
@@ -382,7 +384,7 @@ function seasonsIn(period: Options['period'], run: readonly Bucket[]): number[] 
     : []
 }
 
-/** Whether the change can be given as a share of the value before. */
+/** Tells whether the change can be given as a share of the value before. */
 function hasBase(complete: readonly Bucket[], { now, before, per_day }: Pair): boolean {
   const largest = per_day
     ? Math.max(Math.abs(now), Math.abs(before))
@@ -390,14 +392,14 @@ function hasBase(complete: readonly Bucket[], { now, before, per_day }: Pair): b
   return before > 0 && now >= 0 && before > largest / 100
 }
 
-/** "February 2024", "the week of 18 June 2001". */
+/** Names a period: "February 2024", "the week of 18 June 2001". */
 function named(given: Options, bucket: Bucket): string {
   return typeof given.period === 'string' && bucket.days
     ? periodInWords(bucket.start, given.period)
     : bucket.label
 }
 
-/** " a day", " a week": what a row of the data is of. */
+/** Returns " a day" or " a week": the unit of time of a row of the data. */
 const eachOf = ({ days }: Bucket): string => ` ${withArticle(days?.unit ?? 'day')}`
 
 function headline(given: Options, measure: Measure, pair: Pair, judged: Judged, grade: Grade): string {

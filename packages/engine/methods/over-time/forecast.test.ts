@@ -34,7 +34,7 @@ test('known days to come stand in rows without a value, by name, as true or as a
       events: 'e',
     })
     const told = pointsOf(outcome).filter(({ value }) => value > 60)
-    // The 120th day is 2025-05-01; days 136 and 155 are sales, the first of them is within the horizon.
+    // The 120th day is 2025-05-01. Days 136 and 155 have sales, and the first of them is within the horizon.
     assert.deepEqual(
       told.map(({ time }) => time),
       ['2025-05-17'],
@@ -48,7 +48,7 @@ test('known days to come stand in rows without a value, by name, as true or as a
 })
 
 test('a forecast that is worse than repeating the last value on its own past is withheld, with the numbers', async () => {
-  // Part of a slow wave: what went on rising turns.
+  // The series is a part of a slow wave. Its rise turns into a fall.
   const wave = Array.from({ length: 40 }, (_, row) => 20 * Math.sin((2 * Math.PI * row) / 40))
   const noisy = wave.map((value, row) => value + ((row * 7919) % 13) / 6)
   const outcome = await outcomeOf(
@@ -96,7 +96,7 @@ test('a season that repeats itself almost to the last digit comes once more, whe
   const days = await relation(
     "select date '2020-01-01' + k::int as t, 100 + 20 * sin(2 * pi() * k / 365.25) as v from range(1461) r(k)",
   )
-  // The years are a quarter of a day longer than the season that is asked for.
+  // The years are a quarter of a day longer than the requested season.
   const outcome = await outcomeOf(METHODS.forecast!, days, { ...asked, period: 365, horizon: 180 })
   assert.deepEqual([outcome.period, outcome.grade, outcome.blockers], [365, 'likely', []])
   assert.match(outcome.evidence, /last season once more .* errs by less than a hundredth of the range/)
@@ -306,7 +306,7 @@ test('times to come keep to the hour on the clocks of the zone: daily, on workin
     `select timezone('${zone}', t) as t, 50 + hash(i) % 7 as v from
        (select i, timestamp '${from}' + i * interval (${step}) as t from range(${n}) r(i)) where ${rows}`
   const cases: [string, number, string[]][] = [
-    // The clocks are put forward on 31 March 2024: past the end, and within the series.
+    // The clocks go forward on 31 March 2024: after the end in one series, and within the other.
     [at("'1 day'", 40, '2024-02-15 09:00'), 10, ['09']],
     [at("'1 day'", 40, '2024-03-05 09:00'), 10, ['09']],
     [at("'1 day'", 60, '2024-09-20 23:00'), 10, ['23']],

@@ -1,10 +1,9 @@
 /**
- * forecast: the values to come, with intervals.
- *
- * The season is one that the series shows (several may be), or the `period` given. Scale, model and intervals are chosen on the
- * series' own past (forecasting/forecast-series.ts): a line with persistent errors, exponential smoothing, theta, means of
- * them, or intermittent demand. `events` names a column of known days, past and to come. An unfinished last period is left out. The
- * series travels (at most 50,000 times).
+ * forecast: forecasts the values to come, with intervals.
+ * The season is one that the series shows (there may be several), or the given `period`. Scale, model and intervals are
+ * chosen on the series' own past (forecasting/forecast-series.ts). The models are a line with persistent errors,
+ * exponential smoothing, theta, means of these, and intermittent demand. `events` names a column of known days in the
+ * past and the future. An unfinished last period is left out. The series is fetched (at most 50,000 times).
  */
 import type { Doubt } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
@@ -71,10 +70,13 @@ type Options = Static<typeof Options>
 
 const LEAST = 6
 const METHOD = 'models chosen by a backtest'
-/** A backtest of fewer origins or values decides nothing. */
+/** The fewest origins and values of a backtest that decides anything. */
 const ORIGINS = 6
 const LEAST_TO_JUDGE = 24
-/** Values that swing to and fro so much, and the chance of such a swing, are taken for a season of two steps. */
+/**
+ * The correlation of values that swing to and fro, beyond which they are taken for a season of two steps, and the
+ * chance of such a swing.
+ */
 const TO_AND_FRO = -0.7
 const ALTERNATES = 0.01
 
@@ -208,13 +210,13 @@ function periodsOf({ period }: Options, read: ReadSeries): number[] {
   return typeof period === 'number' ? [period] : period.toSorted((a, b) => a - b)
 }
 
-/** Whether every second value is alike: no season of the calendar, but one all the same. */
+/** Tells whether every second value is alike. That is a season, though not one of the calendar. */
 function alternates({ seasons, diagnosis, series, rows }: ReadSeries): boolean {
   if (seasons.length > 0 || (diagnosis.autocorrelation ?? 0) > TO_AND_FRO) return false
   return (testSeason(series.values, rows, 2)?.p ?? 1) <= ALTERNATES
 }
 
-/** The waves of seasons that are too short to be told. */
+/** Returns the waves of seasons that are too short to be named. */
 function begunOf({ period }: Options, { series, rows, seasons, grid }: ReadSeries): Column[] {
   if (period !== 'auto') return []
   const begun = begunSeasons(series.values, rows, calendarSeasons(grid.step), seasons)
@@ -230,7 +232,7 @@ function levelsOf({ diagnosis, rows }: ReadSeries): Column[] {
   return most === 0 ? [] : diagnosis.level_shifts.slice(-most).map(({ index }) => stepAt(rows[index]!))
 }
 
-/** For each time to come what its row tells. */
+/** Returns the forecast of each time to come, which is that of its row. */
 function comingOf(grid: Grid, ahead: readonly Ahead[], horizon: number): Ahead[] {
   return Array.from({ length: horizon }, (_, step) => ahead[grid.rowAfter(step + 1) - 1]!)
 }
@@ -274,7 +276,7 @@ function doubtsOf({ backtest }: Forecast, { series, measure }: ReadSeries): Doub
   return doubts
 }
 
-/** The doubts of the series; heavy tails say which values are left out. */
+/** Returns the doubts of the series. The doubt about heavy tails names the values that are left out. */
 function withLeftOut({ doubts, series, grid, measure }: ReadSeries, out: LeftOut): Doubt[] {
   if (out.rows.length === 0) return [...doubts]
   const row = out.rows[0]!
@@ -294,7 +296,7 @@ function isWorse({ origins, known, mase, naive, exact }: Backtest): boolean {
   return !exact && origins >= ORIGINS && known >= LEAST_TO_JUDGE && mase > WORSE * naive
 }
 
-/** Why no forecast of the past was held against what came. */
+/** Returns why no forecast of the past was compared with the values that came. */
 function untried({ model }: Forecast): string {
   if (model === 'constant') return 'beside what stands far out nothing ever changed, so no range can be told'
   return model.startsWith('intermittent')
@@ -302,11 +304,13 @@ function untried({ model }: Forecast): string {
     : 'this cannot be tried on its own past'
 }
 
-/** Where most times have no row, and none of these is zero. */
+/** Tells whether most times have no row, and these count as missing and not as zero. */
 const isRare = ({ grid, diagnosis: { gaps } }: ReadSeries): boolean =>
   gaps.treated === 'missing' && 2 * gaps.n > grid.times.length
 
-/** "Revenue is expected to be 120 in June 2001 (most likely 110 to 130), and ..."; "may be" where it is unclear. */
+/**
+ * Says "Revenue is expected to be 120 in June 2001 (most likely 110 to 130), and ...", with "may be" if it is unclear.
+ */
 function finding(read: ReadSeries, points: readonly Point[], found: Forecast): Finding {
   const { measure, grid, series } = read
   const rare = isRare(read)
@@ -314,7 +318,7 @@ function finding(read: ReadSeries, points: readonly Point[], found: Forecast): F
     const half = low_95 === null || high_95 === null ? null : (high_95 - low_95) / 2
     const shown = amount(value, measure, half)
     const range = both([low_95, high_95], measure, { step: half })
-    // A range whose digits are all those of the value has no width to tell.
+    // A range that reads like the value has no width to show.
     const likely = low_95 === high_95 || range === `about ${shown}` ? '' : ` (very likely ${range})`
     return `${shown}${likely} ${atTime(time, grid)}`
   }

@@ -1,13 +1,13 @@
-/** Values that a forecast does not learn from: those that stand out far from what the others lead one to expect. */
+/** Finds the values that a forecast does not learn from: those far from the expectation that the others give. */
 import type { Column } from '../../forecasting/design.ts'
 import type { ReadSeries } from '../../series/read.ts'
 import { seasonColumns } from '../../series/seasons.ts'
 import { findSpikes } from '../../series/spikes/spikes.ts'
 
 export interface LeftOut {
-  /** Steps of the grid. */
+  /** The steps of the grid that are left out. */
   rows: number[]
-  /** What was expected there, over the series' unit. */
+  /** The expected values at these steps, over the series' unit. */
   expected: number[]
 }
 
@@ -15,8 +15,8 @@ const ALPHA = 0.01
 const MOST = 0.02
 
 /**
- * Only where tails are heavy. What happens on a known day is no accident, and several values at the end may be a new
- * level: both stay.
+ * Returns the values to leave out, which exist only if tails are heavy. Values on known days stay, because they are no
+ * accident. Several values at the end stay, because they may be a new level.
  */
 export function leftOutOf(
   { series, rows, seasons, diagnosis }: ReadSeries,

@@ -1,10 +1,10 @@
 /**
- * seasonality: how long a season lasts, how strong it is, and its shape.
- *
- * STL (numeric/smoothing/stl.ts) on even steps. The period is one that the calendar suggests (12 months, 7 days, a year, ...) and the
- * values show beside errors as persistent as a random walk (series/seasons.ts); of several the strongest. Strength is max(0, 1 - var(R) /
- * var(S + R)) (Wang, Smith and Hyndman 2006); `pattern` is the mean seasonal part by place in the season, 1 for the first
- * row's. The whole series is fetched (at most 50,000 times).
+ * seasonality: finds how long a season lasts, how strong it is, and its shape.
+ * It decomposes even steps by STL (numeric/smoothing/stl.ts). The period is one that the calendar suggests (12 months,
+ * 7 days, a year, ...) and that the values show beside errors as persistent as a random walk (series/seasons.ts). Among
+ * several it takes the strongest. Strength is max(0, 1 - var(R) / var(S + R)) (Wang, Smith and Hyndman 2006). `pattern`
+ * is the mean seasonal part by place in the season, 1 for the first row's. The whole series is fetched (at most 50,000
+ * times).
  */
 
 import { MONTHS, WEEKDAYS } from '@assay/model/dates'
@@ -82,7 +82,7 @@ export const seasonality: Method = {
     const strength = parts && strengthOf(parts)
     const told = verdict({
       headline: (grade) => headline(read, period, pattern, grade),
-      // What `auto` finds is tested at 5 % over all candidates.
+      // The season that `auto` finds was tested at 5 % over all candidates.
       grade: wanted === 'auto' && p !== null ? gradeOf(Math.min(p, LIKELY)) : gradeOf(p),
       evidence: evidence(read.measure.label, n, period, strength, p),
       doubts: [
@@ -120,7 +120,7 @@ function stopOf({ series, grid, measure }: ReadSeries, wanted: Options['period']
   return steps < least ? tooFew(steps, measure.label, 'two whole seasons need', least) : null
 }
 
-/** Sums of months have the season of their lengths, where nothing else varies with the time of the year. */
+/** Returns the doubt that sums of months only have the season of the months' lengths. */
 function ofLengths({ series, grid, rows }: ReadSeries, period: number): Doubt[] {
   if (grid.step.unit !== 'months' || grid.step.size !== 1 || period !== 12 || series.kind === 'number')
     return []
@@ -145,7 +145,7 @@ function rowsOf({ series, grid }: ReadSeries, parts: Decomposition) {
   }))
 }
 
-/** The share of the variation without the trend that the season explains; null if nothing varies. */
+/** Returns the share of the variation without the trend that the season explains; null if nothing varies. */
 export function strengthOf({ seasonal, remainder }: Decomposition): number | null {
   const both = variance(seasonal.map((value, index) => value + remainder[index]!))
   return both > 1e-28 ? Math.min(1, Math.max(0, 1 - variance(remainder) / both)) : null
@@ -158,7 +158,7 @@ function patternOf(grid: Grid, { seasonal }: Decomposition, period: number) {
   })
 }
 
-/** The name of a position in the season: the calendar's name if it has one, else its number. */
+/** Names a position in the season by the calendar, or by its number. */
 function placeName(grid: Grid, place: number, period: number): string {
   const time = String(grid.times[place])
   const { step } = grid
@@ -179,7 +179,7 @@ function placeName(grid: Grid, place: number, period: number): string {
   return `step ${place + 1}`
 }
 
-/** The hour that the clocks of the zone showed most often; summer time moves it by one. */
+/** Returns the hour that the clocks of the zone show most often. Summer time moves the hour by one. */
 function hourOf(grid: Grid, place: number): string {
   const places = grid.times.filter((_, index) => index % 24 === place)
   const stride = Math.max(1, Math.floor(places.length / 24))
@@ -190,7 +190,7 @@ function hourOf(grid: Grid, place: number): string {
   return [...counted].toSorted((a, b) => b[1].length - a[1].length)[0]![0]
 }
 
-/** "weekly", "yearly", "daily", or null. */
+/** Returns "weekly", "yearly", "daily", or null. */
 function seasonName({ step }: Grid, period: number): string | null {
   const days =
     step.unit === 'months'

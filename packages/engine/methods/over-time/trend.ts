@@ -1,12 +1,11 @@
 /**
- * trend: whether a series rises or falls, and by how much a step.
- *
- * `auto`: a line beside the seasons that the series shows, with errors as persistent as a random walk
- * (series/persistence/persistent-regression.ts). Beside errors that are no random walk, the normal scores are tested
- * too, and the larger p holds.
- * A trend that a random walk would show as well is none. `original`, `hamed_rao` and `seasonal` are the Mann-Kendall tests
- * (numeric/mann-kendall.ts) with the slope of Theil and Sen (numeric/theil-sen.ts): they assume values that are
- * independent, or weakly correlated. The series travels (at most 50,000 times).
+ * trend: tells whether a series rises or falls, and by how much a step.
+ * `auto` fits a line beside the seasons that the series shows, with errors as persistent as a random walk
+ * (series/persistence/persistent-regression.ts). If the errors are no random walk, the normal scores are tested too,
+ * and the larger p holds. A trend that a random walk would also show does not count. `original`, `hamed_rao` and
+ * `seasonal` are the Mann-Kendall tests (numeric/mann-kendall.ts) with the slope of Theil and Sen
+ * (numeric/theil-sen.ts). They assume values that are independent, or weakly correlated. The series is fetched (at most
+ * 50,000 times).
  */
 import type { Doubt, Grade } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
@@ -44,9 +43,9 @@ type Options = Static<typeof Options>
 type Test = 'original' | 'hamed_rao' | 'seasonal'
 
 const LEAST = 4
-/** The persistence from which a series is said to wander: half of a shock is left after three steps. */
+/** The persistence from which sentences call a series wandering: half of a shock is left after three steps. */
 const WANDERS = 0.8
-/** So many values beside an end. */
+/** The number of values that count as near an end. */
 const NEAR_END = 3
 const NAMES: Record<Test, string> = {
   original: 'Mann-Kendall',
@@ -77,7 +76,10 @@ interface Found {
   z: number | null
   p: number
   tau: number | null
-  /** Of the errors beside the line: 0 independent, 1 a random walk; null where the test does not estimate it. */
+  /**
+   * The persistence of the errors beside the line: 0 independent, 1 a random walk; null if the test does not estimate
+   * it.
+   */
   persistence: number | null
   period: number | null
 }
@@ -136,7 +138,10 @@ export const trend: Method = {
   },
 }
 
-/** Whole numbers from 1000 to 2999 are years; the slope over other numbers is for each one of them, which need not be a step. */
+/**
+ * Names the unit of a slope over numbers. Whole numbers from 1000 to 2999 are years. Other numbers give a slope for
+ * each 1, which need not be a step.
+ */
 function numberStep({ series, grid }: ReadSeries, time: string): string {
   const years = series.positions.every(
     (position) => Number.isInteger(position) && position >= 1000 && position < 3000,
@@ -145,7 +150,7 @@ function numberStep({ series, grid }: ReadSeries, time: string): string {
   return grid.step.unit === 'number' && grid.step.size === 1 ? 'step' : `unit of ${time}`
 }
 
-/** What forbids any claim. */
+/** Returns the doubt that forbids any claim, or null. */
 function stopOf({ period }: Options, { series, grid, measure }: ReadSeries): Doubt | null {
   const n = series.values.length
   if (n < LEAST) return tooFew(n, measure.label, 'a trend needs', LEAST)
@@ -156,7 +161,7 @@ function stopOf({ period }: Options, { series, grid, measure }: ReadSeries): Dou
   return null
 }
 
-/** The line is drawn over the times themselves, however far they lie apart. */
+/** Drops doubts about gaps. The line is drawn over the times themselves, however far they lie apart. */
 const byTimes = (doubts: readonly Doubt[]): Doubt[] =>
   doubts.map((one) =>
     one.code === 'times_uneven'
@@ -167,7 +172,7 @@ const byTimes = (doubts: readonly Doubt[]): Doubt[] =>
       : one,
   )
 
-/** The steps of the rows where the calendar makes them even, else the times themselves. */
+/** Returns the steps of the rows if the calendar makes them even, else the times themselves. */
 function rowsOf(series: Series, grid: Grid): number[] {
   const steps = [...grid.observed.keys()].filter((index) => grid.observed[index])
   return grid.step.unit === 'number' || grid.step.unit === 'order' ? series.positions : steps
@@ -231,7 +236,7 @@ function byRanks(given: Options, { series, grid, seasons: known }: ReadSeries): 
   return { found, name: NAMES[test] }
 }
 
-/** The test, the season of each row, and the time of each row. */
+/** Returns the test, the season of each row, and the time of each row. */
 function setting(
   given: Options,
   series: Series,
@@ -250,7 +255,7 @@ function tested(test: Test, values: readonly number[], seasons: number[] | null,
   return test === 'hamed_rao' ? hamedRao(values, slope) : mannKendall(values)
 }
 
-/** "Revenue clearly rises, by about 12 EUR a month." */
+/** Says "Revenue clearly rises, by about 12 EUR a month." */
 function headline(read: ReadSeries, found: Found & { per: string }, grade: Grade): string {
   const { measure, grid, series } = read
   const name = opening(measure.label)
@@ -263,7 +268,10 @@ function headline(read: ReadSeries, found: Found & { per: string }, grade: Grade
   return `${name} ${CERTAINTY[grade]} ${verb} ${span}, by ${rate}.`
 }
 
-/** Whether the values near both ends went as the first and the last did: one that stands far out tells of no way. */
+/**
+ * Tells whether the values near both ends differ as the first and the last do. A single outlier at an end shows no
+ * direction.
+ */
 function endsAlike({ values }: Series): boolean {
   const near = (part: readonly number[]): number => part.toSorted((a, b) => a - b)[part.length >> 1]!
   const way = values.at(-1)! - values[0]!
@@ -271,8 +279,8 @@ function endsAlike({ values }: Series): boolean {
 }
 
 /**
- * Tells where a series began and ended whose values carry over: it may go far without a trend, and "no rise or fall"
- * would be read as "no change". Returns null if the series does not wander or ends where it began.
+ * Says where a wandering series began and ended. It may go far without a trend, and a reader would take "no rise or
+ * fall" for "no change". Returns null if the series does not wander or ends where it began.
  */
 function wandering({ measure, grid, series }: ReadSeries, { persistence, period }: Found): string | null {
   if ((persistence ?? 0) < WANDERS || period !== null) return null

@@ -88,13 +88,13 @@ export const PlanOptions = Type.Object(
 )
 export type PlanOptions = Static<typeof PlanOptions>
 
-/** Exactly one of these groups of options is given. */
+/** The groups of options of which exactly one is given. */
 export const EITHER = [
   [['value'], ['success'], ['numerator', 'denominator']],
   [['minimum_effect'], ['lift'], ['margin']],
 ]
 
-/** Throws MethodError where the measure or the difference is not said, or said twice. */
+/** Throws MethodError if the measure or the difference is missing or given twice. */
 export function checkPlan(given: PlanOptions): void {
   const { value, success, numerator, denominator, minimum_effect, lift, margin } = given
   const measures = [value, success, numerator ?? denominator].filter((name) => name !== undefined)

@@ -10,7 +10,7 @@ import { MethodError } from '../shared/method.ts'
 import { plan } from './plan.ts'
 
 const codes = ({ blockers, caveats }: Outcome) => [...blockers, ...caveats].map(({ code }) => code)
-/** 2,800 customers over 28 days, 100 new ones a day, of one to three rows each; v is 0 to 9. */
+/** Makes 2,800 customers over 28 days, 100 new ones a day, with one to three rows each. v is 0 to 9. */
 const ROWS = `select u as customer_id, date '2025-03-01' + (u // 100)::int as d, u % 10 as v, u % 8 = 0 as bought, 1 + u % 4 as x,
   unnest(range(1 + u % 3)) as i from range(2800) r(u)`
 const ask = async (more: Record<string, unknown>, sql = ROWS, meanings: Meanings = new Map()) =>
@@ -18,7 +18,7 @@ const ask = async (more: Record<string, unknown>, sql = ROWS, meanings: Meanings
 
 test('a plan says the units, the days at the traffic of new units, and what some weeks would find', async () => {
   const found = await ask({ time: 'd', value: 'v', lift: 0.1 })
-  // 2 (1.959964 + 0.841621)^2 8.252947 / 0.45^2 = 639.8 in each group.
+  // The formula is 2 (1.959964 + 0.841621)^2 8.252947 / 0.45^2 = 639.8 in each group.
   assert.deepEqual(
     [found.n, found.level, found.per_group, found.needed_n, found.days, found.weeks],
     [2800, 4.5, 640, 1280, 13, 2],
@@ -58,7 +58,7 @@ test('a share is planned by its own formula, and told in points', async () => {
     found.headline,
     /^To find a rise of 5 points in the rate of bought, which is 12\.5 % now, the test needs/,
   )
-  // A unit of several rows, some of them successes, has a share of its own.
+  // A unit with several rows, some of them successes, has a share of its own.
   const mixed = await ask(
     { success: 'odd', minimum_effect: 0.05 },
     `select *, i % 2 = 1 as odd from (${ROWS})`,
@@ -88,7 +88,7 @@ test('the effect that so many units find is the one that needs so many', () => {
 test('experiments of the planned size find the effect about as often as the power says', async () => {
   const random = randomFrom(17)
   const runs = 2000
-  /** How many of the runs find the effect: means of n units a group, by the test of the method `experiment`. */
+  /** Counts the runs that find the effect: means of n units a group, by the test of the method `experiment`. */
   const found = (n: number, draw: (arm: number) => number): number => {
     let hits = 0
     for (let run = 0; run < runs; run++) {
@@ -134,12 +134,12 @@ test('a covariate takes its part of the units away, and a ratio is planned by th
 
 test('groups of other sizes are planned by their shares, the smallest arm with enough', async () => {
   const found = await ask({ time: 'd', value: 'v', lift: 0.1, shares: [0.8, 0.2] })
-  // 8.252947 (1 / 0.8 + 1 / 0.2) (1.959964 + 0.841621)^2 / 0.45^2 = 1999.3 in all.
+  // The formula is 8.252947 (1 / 0.8 + 1 / 0.2) (1.959964 + 0.841621)^2 / 0.45^2 = 1999.3 in all.
   assert.deepEqual([found.sizes, found.needed_n, found.per_group, found.groups], [[1600, 400], 2000, 400, 2])
   assert.match(found.evidence, /1,?600 and 400 in the 2 groups, the control first, for a power of 80 %/)
   const even = await ask({ value: 'v', lift: 0.1, shares: [0.5, 0.5] })
   assert.deepEqual(even.sizes, [640, 640])
-  // Of a small difference rates need what means of their variance need.
+  // For a small difference, rates need as many units as means with their variance.
   const rules = {
     variance: 0.3 * 0.7,
     arms: 2,

@@ -1,9 +1,9 @@
 /**
- * plan: how many units an experiment needs, and how many days at the traffic of the past.
- *
- * The past rows give the level and the spread of the measure over units (experiment/units.ts: rows of one unit are one
- * observation; ratios by the delta method, a covariate by CUPED) and the new units of a day (planning/traffic.ts). The sizes are those of experiment/planner.ts,
- * the same that `assay plan` prints. A few rows are fetched.
+ * plan: tells how many units an experiment needs, and how many days at the traffic of the past.
+ * The past rows give the level and the spread of the measure over units (experiment/units.ts). The rows of one unit are
+ * one observation. Ratios use the delta method, a covariate CUPED. The past also gives the new units of a day
+ * (planning/traffic.ts). The sizes come from experiment/planner.ts, as those that `assay plan` prints. A few rows are
+ * fetched.
  */
 import type { Doubt } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
@@ -92,7 +92,7 @@ export const plan: Method = {
   },
 }
 
-/** True and false are 1 and 0. */
+/** Returns the relation with true and false as 1 and 0. */
 function countedAsNumber(table: Relation, { success }: Options): Relation {
   if (success === undefined) return table
   const column = columnOf(table, 'success', success)
@@ -143,7 +143,7 @@ const NOTHING = { needed: null, sizes: [] as number[], days: null, within: [] as
 
 function planned(asked: Options, seen: Seen, effect: number, traffic: Traffic | null) {
   const { power, arms, looks, tuned_for: tuned, shares } = asked
-  // The formula for rates knows no covariate, and a margin supposes that both groups have the same rate.
+  // The formula for rates allows no covariate, and a margin assumes that both groups have the same rate.
   const plain = seen.rate && asked.margin === undefined && asked.covariate === undefined
   const level: Level = { base: plain ? seen.value : null, variance: seen.variance }
   const rules = { ...level, arms, shares, alpha: 1 - asked.confidence, power, looks, tuned }

@@ -1,23 +1,26 @@
-/** How many new units come a day. A unit counts on the day of its first row, so a unit that comes back is not new. Two rows are fetched. */
+/**
+ * Counts how many new units come a day. A unit counts on the day of its first row, so a unit that returns is not new.
+ * Two rows are fetched.
+ */
 import type { Units } from '../experiment/units.ts'
 import { isTemporal, timeColumn } from '../shared/columns.ts'
 import type { Relation } from '../shared/method.ts'
 import { double } from '../shared/sums.ts'
 
 export interface Traffic {
-  /** Units with a value and a day. */
+  /** The number of units with a value and a day. */
   units: number
-  /** From the first to the last day, both counted. */
+  /** The number of days from the first to the last, both counted. */
   days: number
   per_day: number
-  /** The last `weeks` weeks beside as many before, from two weeks of days on. */
+  /** The last `weeks` weeks and as many before; null if there are fewer than two weeks of days. */
   recent: { weeks: number; per_day: number; before: number } | null
 }
 
-/** A longer stretch is no number of days. */
+/** The longest stretch that counts as days. */
 const MOST_DAYS = 1_000_000
 
-/** Returns null where no unit has a day, or the column counts something else. */
+/** Reads the traffic. Returns null if no unit has a day, or the column counts something else. */
 export async function trafficOf(
   table: Relation,
   { source, metrics }: Units,
@@ -45,7 +48,7 @@ export async function trafficOf(
 const FALLEN = 0.8
 const BEYOND_CHANCE = 2.58
 
-/** Whether new units become fewer: by a fifth or more, and by more than counts stray. */
+/** Tells whether new units become fewer: by a fifth or more, and by more than counts vary. */
 export function falls({ recent }: Traffic): boolean {
   if (recent === null || recent.per_day > FALLEN * recent.before) return false
   const size = 7 * recent.weeks

@@ -1,4 +1,4 @@
-/** What `plan` says: headline, evidence and doubts. */
+/** Writes the sentences of `plan`: headline, evidence and doubts. */
 import type { Doubt } from '@assay/model/insight'
 import { allAlike, leftOut, tooFew } from '../../verdicts/common-doubts.ts'
 import { type Meanings, type Measure, measureOf, opening, withThe } from '../../verdicts/measure.ts'
@@ -10,7 +10,7 @@ import { count, enumeration, figure } from '../shared/sentence.ts'
 import type { PlanOptions } from './options.ts'
 import { falls, type Traffic } from './traffic.ts'
 
-/** What is known of the measure; `variance` is that of a unit after the covariate. */
+/** What is known of the measure. `variance` is that of a unit after the adjustment by the covariate. */
 export interface Seen {
   n: number
   value: number
@@ -35,28 +35,31 @@ export interface Told {
   asked: PlanOptions
   measure: PlannedMeasure
   units: Units
-  /** Units with a value. */
+  /** The number of units with a value. */
   n: number
   seen: Seen | null
-  /** In the unit of the measure; null where it is a share of a value that is not above 0. */
+  /** The difference in the unit of the measure; null if it is a share of a value that is not above 0. */
   effect: number | null
   traffic: Traffic | null
   groups: number
-  /** Over all groups; null where no plan can be made. */
+  /** The number of units over all groups; null if no plan can be made. */
   needed: number | null
-  /** Of each group, the control first; empty where no plan can be made. */
+  /** The size of each group, the control first; empty if no plan can be made. */
   sizes: readonly number[]
   days: number | null
   within: readonly Within[]
 }
 
-/** Fewer units show badly how much they vary. */
+/** The number of units below which their spread is badly known. */
 const FEW = 30
-/** Fewer successes, or failures, show a share badly. */
+/** The number of successes, or failures, below which a share is badly known. */
 const FEW_OF_A_KIND = 5
 const YEAR = 365
 
-/** "orders per customer" of a sum, "revenue per visit" of a ratio; a share without a format is told in percent. */
+/**
+ * Names the measure: "orders per customer" for a sum, "revenue per visit" for a ratio. A share without a format is
+ * given in percent.
+ */
 export function measureOfPlan(meanings: Meanings, asked: PlanOptions, rate: boolean): PlannedMeasure {
   const { success, value = success, aggregate, numerator, denominator, unit } = asked
   const ratio = value === undefined
@@ -73,7 +76,7 @@ export function measureOfPlan(meanings: Meanings, asked: PlanOptions, rate: bool
   return { ...shown, label: `${label}${per}`, ratio }
 }
 
-/** Why no plan can be made; null where it can. */
+/** Returns why no plan can be made, or null if one can. */
 export function stopOf({
   asked,
   measure,
@@ -102,7 +105,10 @@ export function stopOf({
   return null
 }
 
-/** "To find a change of 5 % in orders per customer, the test needs about 31,000 customers, some 3 weeks at the present traffic." */
+/**
+ * Says "To find a change of 5 % in orders per customer, the test needs about 31,000 customers, some 3 weeks at the
+ * present traffic."
+ */
 export function headline(told: Told): string {
   const { asked, needed, groups, days } = told
   const { many } = nounsOf(asked.unit)
@@ -121,13 +127,16 @@ function aim(told: Told): string {
   return `To find a ${way} of ${sizeOf(told, effect!)} in ${label}${now}`
 }
 
-/** As it was asked for: a share of the value now, or an amount; shares change by points. */
+/**
+ * Says the size of the difference as it was asked for: a share of the present value, or an amount. Shares change by
+ * points.
+ */
 function sizeOf({ asked, measure, seen }: Told, effect: number): string {
   const relative = asked.lift !== undefined && !inPoints(measure)
   return relative ? shareOf(effect / seen!.value) : changeOf(effect, measure)
 }
 
-/** "one day", "some 9 days", "some 3 weeks", "more than 2 years". */
+/** Says "one day", "some 9 days", "some 3 weeks", "more than 2 years". */
 function stretch(days: number): string {
   if (days === 1) return 'one day'
   if (days < 14) return `some ${days} days`
@@ -153,7 +162,7 @@ export function evidence({ asked, measure, n, seen, needed, sizes, groups, traff
   return `${level}${size}.${come}`
 }
 
-/** "640 in each of 2 groups", "800 and 200 in the 2 groups, the control first". */
+/** Says "640 in each of 2 groups", "800 and 200 in the 2 groups, the control first". */
 function eachOf(sizes: readonly number[], groups: number): string {
   const even = sizes.every((size) => size === sizes[0])
   return even
@@ -161,7 +170,7 @@ function eachOf(sizes: readonly number[], groups: number): string {
     : `${enumeration(sizes.map((size) => figure(size)))} in the ${groups} groups, the control first,`
 }
 
-/** Rows and units that tell nothing. */
+/** Returns the doubts about rows and units that are left out. */
 export function leftOutOf({ units, asked, measure }: Told): Doubt[] {
   const nouns = nounsOf(asked.unit)
   return [
@@ -170,7 +179,7 @@ export function leftOutOf({ units, asked, measure }: Told): Doubt[] {
   ]
 }
 
-/** All that stands beside the plan. `kurtosis` is that of the units, null for shares and few units. */
+/** Returns all caveats of the plan. `kurtosis` is that of the units, null for shares and few units. */
 export function caveats(told: Told, kurtosis: number | null): Doubt[] {
   const { asked, measure } = told
   const { many } = nounsOf(asked.unit)
@@ -243,7 +252,7 @@ function daysDoubts(told: Told): Doubt[] {
   return found
 }
 
-/** ": four weeks find 12 % and more". */
+/** Says ": four weeks find 12 % and more". */
 function fourWeeks(told: Told): string {
   const effect = told.within.find(({ weeks }) => weeks === 4)?.effect
   return effect === undefined || effect === null ? '' : `: four weeks find ${sizeOf(told, effect)} or more`

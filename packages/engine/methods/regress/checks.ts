@@ -1,4 +1,7 @@
-/** What a linear fit assumes, as fields and as sentences for readers: form, spread, collinearity, neighbours. */
+/**
+ * Checks the assumptions of a linear fit, as fields and as sentences for readers: form, spread, collinearity,
+ * neighbours.
+ */
 import type { Doubt } from '@assay/model/insight'
 import { breuschPagan, lagOne, reset, varianceInflation } from '../../numeric/models/model-checks.ts'
 import { type Basis } from '../../numeric/models/orthonormal.ts'
@@ -22,7 +25,10 @@ export const NO_CHECKS: Checks = {
   largest_vif: null,
 }
 
-/** `slopes`: the columns of the design without the intercept; `residuals` in the order of the series. */
+/**
+ * Checks a fit. `slopes` are the columns of the design without the intercept. `residuals` stand in the order of the
+ * series.
+ */
 export function checksOf(
   basis: Basis | null,
   slopes: readonly (readonly number[])[],
@@ -39,7 +45,10 @@ export function checksOf(
   }
 }
 
-/** In the order of the data only a strong one counts: that order need not be a time. */
+/**
+ * Returns the autocorrelation of the residuals. In the order of the data only a strong one counts, because that order
+ * need not be a time.
+ */
 function autocorrelationOf(residuals: readonly number[], series: Design['series']): number | null {
   if (series === null) return null
   const found = finite(lagOne(residuals))
@@ -76,7 +85,7 @@ export function checkDoubts(
         `${label} ${verbFor(label, 'scatters', 'scatter')} more in some places than in others; errors: hc3 allows for that.`,
       ),
     )
-  // Powers of one column belong together: that they go together says nothing.
+  // Powers of one column always go together, so their collinearity says nothing.
   if (!powers && checks.largest_vif !== null && checks.largest_vif > 10)
     found.push(
       doubt(
@@ -87,7 +96,7 @@ export function checkDoubts(
   return found
 }
 
-/** Beyond 2.58 standard errors. */
+/** Tells whether neighbouring residuals are alike, beyond 2.58 standard errors. */
 export function isAlike({ residual_autocorrelation: r }: Checks, n: number): boolean {
   return r !== null && r > alikeFrom(n, true)
 }

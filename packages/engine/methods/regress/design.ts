@@ -1,10 +1,13 @@
-/** The rows of a regression as columns: at most 200,000 complete ones are fetched, in the order of a date column if each has its own. */
+/**
+ * Reads the rows of a regression as columns. At most 200,000 complete rows are fetched, in the order of a date column
+ * if each row has its own date.
+ */
 import { isSorted, seriesOrder } from '../relations/series-order.ts'
 import { columnOf, numberSql } from '../shared/columns.ts'
 import { MethodError, quote, type Relation } from '../shared/method.ts'
 
 const MAX_ROWS = 200_000
-/** Of fewer rows no order is read as a series. */
+/** The fewest rows whose order is read as a series. */
 const LEAST_ROWS = 20
 
 export interface NamedTerm {
@@ -15,12 +18,12 @@ export interface NamedTerm {
 
 export interface Design {
   response: number[]
-  /** One for each term, not yet raised to its power. */
+  /** One column for each term, not yet raised to its power. */
   columns: number[][]
   left: number
   /**
-   * How the rows may be a series: by a date of their own; because a single x goes in even steps; or in the order of the
-   * data, if it sorts none of the columns. Null if they are no series.
+   * The reason why the rows may be a series: a date of their own, a single x with even steps, or the order of the data
+   * if it sorts none of the columns. Null if they are no series.
    */
   series: 'dated' | 'even' | 'rows' | null
 }
@@ -61,7 +64,7 @@ export async function readDesign(
   return { response: columns[0]!, columns: columns.slice(1), left: (counted!.total as number) - n, series }
 }
 
-/** Whether values rise or fall in steps of one size, as an index or a year does. */
+/** Tells whether values rise or fall in steps of one size, as an index or a year does. */
 function isEven(values: readonly number[]): boolean {
   const step = values[1]! - values[0]!
   return (
@@ -71,19 +74,19 @@ function isEven(values: readonly number[]): boolean {
   )
 }
 
-/** A column of true and false, or of 1 and 0, as numbers. */
+/** SQL of a column of true and false, or of 1 and 0, as numbers. */
 function flagSql(table: Relation, y: string): string {
   const column = columnOf(table, 'y', y)
   if (column.type === 'boolean') return `cast(cast(${quote(column.name)} as integer) as double)`
   return numberSql(table, 'y', y)
 }
 
-/** A step of 1 reads well where the standard deviation lies between these. */
+/** The range of standard deviations in which a step of 1 reads well. */
 const NATURAL: readonly [number, number] = [1, 100]
 
 /**
- * The step of x by which an effect is told: 1 where the standard deviation is between 1 and 100, else the power of ten below it. Of
- * whole numbers it is at least 1.
+ * Returns the step of x for which sentences give an effect. It is 1 if the standard deviation is between 1 and 100,
+ * else the power of ten below it. For whole numbers it is at least 1.
  */
 export function stepIn(
   { columns }: Pick<Design, 'columns'>,

@@ -1,4 +1,4 @@
-/** Ordinary least squares with intervals, by ordinary errors or HC3. */
+/** Fits ordinary least squares with intervals, by ordinary errors or HC3. */
 import { fUpper, studentTwoSided, studentUpperQuantile } from '../../numeric/distributions.ts'
 import { exactMean, squaredDeviations } from '../../numeric/exact.ts'
 import { type DesignColumn, leastSquares, powerColumn } from '../../numeric/least-squares.ts'
@@ -20,7 +20,10 @@ interface Asked {
   confidence: number
 }
 
-/** Why it cannot be fitted, or the fit: of y over a power of two, so that the squares of no size overflow or vanish. */
+/**
+ * Returns the fit, or a sentence that says why there is none. y is divided by a power of two, so that no square
+ * overflows or vanishes.
+ */
 export function fitGaussian(
   design: Design,
   terms: readonly NamedTerm[],
@@ -56,7 +59,7 @@ function inUnits(model: Modelled, unit: number): Modelled {
   }
 }
 
-/** `told` is y as the rows have it. */
+/** Computes the fit. `told` is y as the rows have it. */
 function fitOf(
   { response: y, columns, series }: Design,
   told: readonly number[],
@@ -89,7 +92,7 @@ function fitOf(
   )
   const own = rows.slice(intercept ? 1 : 0).map((row) => (sums.perfect ? 0 : row.p))
   const isSeries = series !== null && isAlike(checks, y.length)
-  // By dates the rows are a series for certain, and a short one seldom shows how alike its neighbours are.
+  // Rows with dates are certainly a series, and a short series seldom shows how alike its neighbours are.
   const allowed = basis !== null && !sums.perfect && (isSeries || series === 'dated')
   const estimates = slopes.map(
     ({ high: column }, index) => fit.coefficients.at(index - slopes.length)! * sizeOf(column),
@@ -146,7 +149,7 @@ function sumsOf(y: readonly number[], residuals: readonly number[], width: numbe
   }
 }
 
-/** Columns over their largest size, so that none overflows. */
+/** Returns the columns divided by their largest size, so that no square overflows. */
 function scaled(design: readonly DesignColumn[]): number[][] {
   return design.map(({ high }) => high.map((value) => value / sizeOf(high)))
 }

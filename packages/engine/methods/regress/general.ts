@@ -1,4 +1,7 @@
-/** Logistic and Poisson regression with intervals; counts that scatter more than Poisson's widen the errors (McCullagh and Nelder 1989). */
+/**
+ * Fits logistic and Poisson regression with intervals. Counts that vary more than Poisson's law widen the errors
+ * (McCullagh and Nelder 1989).
+ */
 import type { Doubt } from '@assay/model/insight'
 import { chiSquareUpper, normalTwoSided, normalUpperQuantile } from '../../numeric/distributions.ts'
 import { powerColumn } from '../../numeric/least-squares.ts'

@@ -1,6 +1,7 @@
 /**
- * Whether one row decides a slope of a logistic or Poisson regression. The rows that pull the slope most to either side, by
- * the product of their distance from the mean of its column and of their residual, are left out, and the model is fitted again.
+ * Tells whether one row decides a slope of a logistic or Poisson regression. The rows that pull the slope most to
+ * either side are left out, and the model is fitted again. The pull is the product of a row's distance from the mean of
+ * its column and its residual.
  */
 import type { Doubt } from '@assay/model/insight'
 import { normalTwoSided } from '../../numeric/distributions.ts'
@@ -9,7 +10,7 @@ import type { Measure } from '../../verdicts/measure.ts'
 import { oneRowDecides, type Without } from '../relations/one-row.ts'
 import type { Coefficient } from './modelled.ts'
 
-/** Of more rows each moves a slope too little for another fit. */
+/** The most rows that are checked. Among more rows each one moves a slope too little. */
 const MOST = 5000
 const TRIED = 2
 
@@ -18,7 +19,7 @@ interface Fitted {
   design: readonly (readonly number[])[]
   y: readonly number[]
   fit: GlmFit
-  /** The place of the slope in the design, and what its column was divided by. */
+  /** The place of the slope in the design, and the divisor of its column. */
   place: number
   size: number
 }

@@ -1,4 +1,7 @@
-/** Slopes without each row in turn (Belsley, Kuh and Welsch, Regression Diagnostics, 1980), and whether one row decides. */
+/**
+ * Computes slopes without each row in turn (Belsley, Kuh and Welsch, Regression Diagnostics, 1980), and tells whether
+ * one row decides.
+ */
 import type { Doubt } from '@assay/model/insight'
 import { studentTwoSided, studentUpperQuantile } from '../../numeric/distributions.ts'
 import { type Basis, leverages } from '../../numeric/models/orthonormal.ts'
@@ -6,14 +9,14 @@ import type { Measure } from '../../verdicts/measure.ts'
 import { oneRowDecides, type Without } from '../relations/one-row.ts'
 import type { Coefficient } from './modelled.ts'
 
-/** A row that holds a slope alone leaves none without it. */
+/** The limit of 1 - leverage at which a row alone determines a slope. There is no slope without such a row. */
 const ALONE = 1e-10
 
 interface Fitted {
   basis: Basis
   residuals: readonly number[]
   df: number
-  /** The place of the slope in the design, what its column was divided by for the basis, and the column. */
+  /** The place of the slope in the design, the divisor of its column in the basis, and the column. */
   place: number
   unit: number
   x: readonly number[]
@@ -38,13 +41,13 @@ export function slopeDecides(
   return oneRowDecides({ estimate, p: p_holm, error }, candidates, measures)
 }
 
-/** By how much a series widens the error, so that the slope has the p that decides. */
+/** Returns the factor by which a series widens the error, so that the slope has the p that decides. */
 function widened({ p, chance, estimate, std_error }: Coefficient, df: number): number {
   if (p === null || chance <= p) return 1
   return Math.abs(estimate! / std_error!) / studentUpperQuantile(chance / 2, df)
 }
 
-/** Errors are those of least squares, widened as `error` is beside them. */
+/** Returns the slopes without each row. Errors are those of least squares, widened in proportion to `error`. */
 function slopesWithout(
   estimate: number,
   error: number,

@@ -1,4 +1,4 @@
-/** What a fitted model gives, whatever its family. */
+/** Defines what a fitted model of any family gives. */
 import type { Doubt } from '@assay/model/insight'
 import type { Measure } from '../../verdicts/measure.ts'
 import { factorOf, holm } from '../shared/multiplicity.ts'
@@ -9,12 +9,12 @@ export interface Row {
   term: string
   estimate: number | null
   std_error: number | null
-  /** t, or z where the family is not gaussian. */
+  /** t, or z if the family is not gaussian. */
   t: number | null
   p: number | null
   low: number | null
   high: number | null
-  /** e to the estimate, where the family is not gaussian. */
+  /** e to the power of the estimate, if the family is not gaussian. */
   ratio: number | null
 }
 
@@ -22,10 +22,10 @@ export interface Row {
 export interface Coefficient extends Row {
   column: string
   power: number
-  /** The p that decides, before Holm: of a series not that of independent rows. */
+  /** The p that decides, before Holm's correction. For a series it is not that of independent rows. */
   chance: number
   p_holm: number | null
-  /** What corrections for several tests raise p by. */
+  /** The factor by which corrections for several tests multiply p. */
   factor: number
 }
 
@@ -47,13 +47,16 @@ export interface Modelled {
   checks: Checks
   lead: Coefficient | null
   doubts: Doubt[]
-  /** The series whose alike neighbours the certainty allows for; null where rows count as they are. */
+  /** The series for whose alike neighbours the grade allows; null if rows count as independent. */
   alike: Design['series']
-  /** Whether one row decides the slope that leads, by the measures of its column and of y, after a correction that raises p by `factor`. */
+  /**
+   * Returns the doubt that one row decides the leading slope. It takes the measures of its column and of y, and the
+   * factor by which corrections multiply p.
+   */
   oneRow?: (measures: readonly [Measure, Measure], factor: number) => Doubt[]
 }
 
-/** The slope of the least p. `chances`, one for each term, are the p that decide; null where none is known. */
+/** Returns the slope with the least p. `chances` has the p that decides for each term, null if unknown. */
 export function leadOf(
   rows: readonly Row[],
   terms: readonly NamedTerm[],
@@ -70,7 +73,7 @@ export function leadOf(
   return { ...slopes[index]!, column, power, chance, p_holm, factor: factorOf(chance, p_holm, known.length) }
 }
 
-/** The slope after a correction for further tests. */
+/** Returns the slope after a correction for further tests. */
 export const raisedBy = (lead: Coefficient, factor: number): Coefficient => ({
   ...lead,
   p_holm: lead.p_holm === null ? null : Math.min(1, lead.p_holm * factor),

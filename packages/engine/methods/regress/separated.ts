@@ -1,7 +1,7 @@
 /**
- * Outcomes that the columns of x tell apart without an error: logistic regression has no finite answer then (Albert and Anderson,
- * Biometrika 71, 1984). Of one column it is told where the border lies, and the chance that so many outcomes of each kind fall
- * on two sides of a border by accident: 2 of all their orders.
+ * Handles outcomes that the columns of x separate without an error. Logistic regression has no finite answer for them
+ * (Albert and Anderson, Biometrika 71, 1984). For one column the outcome says where the border lies, and the chance
+ * that so many outcomes of each kind fall on two sides of a border by accident: 2 of all their orders.
  */
 import type { Doubt, Grade } from '@assay/model/insight'
 import { logGamma } from '../../numeric/gamma.ts'
@@ -52,7 +52,7 @@ export function separated(
 }
 
 interface Border {
-  /** The least x on the upper side, the greatest on the lower. */
+  /** The least x on the upper side and the greatest on the lower side. */
   above: number
   below: number
   /** Whether the outcome is true on the upper side. */

@@ -1,8 +1,8 @@
 /**
- * p of slopes where the rows are a series. By dates: under errors as persistent as the residuals, and under a
- * spread that changes (HC3), whichever is larger. In the order of the data, and of more rows than that takes: by the number of
- * rows that hold as much information, n (1 - a b) / (1 + a b) of the lag-1 correlations of the column and of the
- * residuals (relations/series-order.ts).
+ * Computes the p of slopes if the rows are a series. Rows with dates are judged under errors as persistent as the
+ * residuals, and under a changing spread (HC3). The larger p holds. Rows in the order of the data, and longer series,
+ * are judged by the number of independent rows with as much information: n (1 - a b) / (1 + a b), with the lag-1
+ * correlations a of the column and b of the residuals (relations/series-order.ts).
  */
 import { studentTwoSided, studentUpperQuantile } from '../../numeric/distributions.ts'
 import { exactMean } from '../../numeric/exact.ts'
@@ -12,21 +12,21 @@ import { persistentTest } from '../../series/persistence/persistent-regression.t
 import { PERSISTENT_ROWS, worthOfRows } from '../relations/series-order.ts'
 import type { Design } from './design.ts'
 
-/** Slopes up to which persistent errors are estimated. */
+/** The most slopes for which persistent errors are estimated. */
 const MOST_SLOPES = 10
 
 interface Fit {
   y: readonly number[]
-  /** The columns of the slopes, over their largest size as in `basis`. */
+  /** The columns of the slopes, divided by their largest size as in `basis`. */
   slopes: readonly (readonly number[])[]
-  /** Estimates of the slopes in the same units. */
+  /** The estimates of the slopes in the same units. */
   estimates: readonly number[]
   residuals: readonly number[]
   basis: Basis
   df: number
 }
 
-/** `own` are the p of independent rows; none comes out smaller. */
+/** Returns the p of each slope. `own` are the p of independent rows, and no result is smaller. */
 export function chancesOf(
   fit: Fit,
   own: readonly (number | null)[],

@@ -17,9 +17,9 @@ export interface Tabled {
   counts: number[][]
   strata: Counts[]
   n: number
-  /** Rows without a value in a column. */
+  /** The number of rows without a value in a column. */
   left: number
-  /** The rows of the most frequent values of both, and what is said of the others. */
+  /** The relation with the rows of the most frequent values of both columns, and the doubts about the others. */
   table: Relation
   beyond: Doubt[]
 }

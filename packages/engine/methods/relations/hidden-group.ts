@@ -73,7 +73,7 @@ export async function hiddenBetween(
   )
 }
 
-/** 1 where a column has this value, 0 where it has another. */
+/** SQL that is 1 if a column has this value, and 0 if it has another. */
 export function flagSql(table: Relation, option: string, name: string, value: string): string {
   const column = groupSql(table, option, name)
   return `case when ${nameSql(column)} = '${value.replaceAll("'", "''")}' then 1.0 when ${column} is not null then 0.0 end`

@@ -167,7 +167,7 @@ async function partialAnswer(table: Relation, given: Options, test: string, orde
   }
 }
 
-/** Whole numbers of few values may be codes. */
+/** Returns the doubt that whole numbers of few values may be codes. */
 async function codes(table: Relation, { x, y }: Options, meanings: Meanings): Promise<Doubt[]> {
   const found: Doubt[] = []
   for (const name of [x, y]) {

@@ -129,7 +129,7 @@ export interface SeriesRows {
   values: { x: number[]; y: number[] } | null
 }
 
-/** Returns null where the rows are no series. */
+/** Reads the rows of `source` as a series. Returns null if they are no series. */
 export async function seriesRows(
   table: Relation,
   source: string,
@@ -144,7 +144,7 @@ export async function seriesRows(
   return seriesOf(n, dated, values ? lagsOf(values) : await lagsInside(table, source), values)
 }
 
-/** Returns null where the rows are no series. */
+/** Makes a series of the values. Returns null if they are no series. */
 export function seriesOf(
   n: number,
   dated: boolean,

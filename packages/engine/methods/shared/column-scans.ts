@@ -36,7 +36,7 @@ const LIST_BATCH = 1_024
 /** The most values that one query may hold beside the table. */
 const BATCH_CELLS = 2_000_000
 
-/** `n`: the rows of the table. */
+/** Returns the ranges of columns. `n` is the number of rows of the table. */
 export async function rangesOf(table: Relation, columns: readonly Column[], n: number): Promise<Range[]> {
   const listed = !table.unordered && n <= LISTED_ROWS
   const size = listed ? listSize(n) : RANGE_BATCH
@@ -48,7 +48,7 @@ export async function rangesOf(table: Relation, columns: readonly Column[], n: n
   )
 }
 
-/** `n`: the rows of the table. */
+/** Returns the most frequent values of columns. `n` is the number of rows of the table. */
 export async function topsOf(table: Relation, columns: readonly Column[], n: number): Promise<Top[]> {
   const listed = !table.unordered && n <= LISTED_ROWS
   const size = listed ? listSize(n) : Math.min(TOP_BATCH, cellsSize(n))
@@ -63,12 +63,12 @@ export async function topsOf(table: Relation, columns: readonly Column[], n: num
 const cellsSize = (n: number): number => Math.max(1, Math.floor(BATCH_CELLS / Math.max(1, n)))
 const listSize = (n: number): number => Math.min(LIST_BATCH, cellsSize(n))
 
-/** Only values of exactly one type can stand in a list as they are. */
+/** Groups columns by type, because only values of exactly one type can stand in a list as they are. */
 const byType = (columns: readonly Column[]): (readonly Column[])[] => [
   ...Map.groupBy(columns, ({ database_type }) => database_type).values(),
 ]
 
-/** What `read` finds for each column of the groups, in the order of `columns`. */
+/** Returns what `read` finds for each column of the groups, in the order of `columns`. */
 async function inBatches<T>(
   columns: readonly Column[],
   groups: readonly (readonly Column[])[],

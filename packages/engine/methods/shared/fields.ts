@@ -37,14 +37,14 @@ function marked(schema: TSchema, mark: Record<string, string>): TSchema {
   return Type.IsOptional(schema) ? Type.Optional(found) : found
 }
 
-/** Fields that are there only where the option is given. */
+/** Returns fields that exist only if the option is given. */
 export function whereGiven(option: string, fields: Fields): Fields {
   return Object.fromEntries(
     Object.entries(fields).map(([name, schema]) => [name, marked(schema, { whereGiven: option })]),
   )
 }
 
-/** Fields that are there only where the option is not given. */
+/** Returns fields that exist only if the option is not given. */
 function unlessGiven(option: string, fields: Fields): Fields {
   return Object.fromEntries(
     Object.entries(fields).map(([name, schema]) => [name, marked(schema, { unlessGiven: option })]),
@@ -67,8 +67,9 @@ export const COMMON: Fields = {
 }
 
 /**
- * The fields of a method that gives one outcome for each value of the column that `option` names: `groups` in place of its own.
- * Optional fields stay optional. `scan`: what the method gives where `option` is a list.
+ * Returns the fields of a method that gives one outcome for each value of the column that `option` names. They have
+ * `groups` in place of the method's own fields. Optional fields stay optional. `scan` holds the fields if `option` is a
+ * list.
  */
 export function groupedOutcome(fields: Fields, option: string, scan: Fields = {}): Fields {
   const ofMetric = {
@@ -90,7 +91,7 @@ export function groupedOutcome(fields: Fields, option: string, scan: Fields = {}
   return { ...rest, ...either, ...(Object.fromEntries(scanned) as Fields) }
 }
 
-/** The diagnosis of a series (series/diagnosis.ts), of the methods over time. */
+/** The diagnosis of a series (series/diagnosis.ts), for the methods over time. */
 export const diagnosis: TSchema = object({
   step: text,
   time_zone: Type.String(),

@@ -101,7 +101,7 @@ export interface MethodContext {
   extent(): Promise<Extent>
 }
 
-/** The ends of the data, where they may be cut off, in days since 1970-01-01. */
+/** The ends of the data at which they may be cut off, in days since 1970-01-01. */
 export interface Extent {
   /** The template's periods: the first day, and the day after the last. */
   periods: { start: number; end: number }[]

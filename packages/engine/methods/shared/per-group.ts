@@ -171,15 +171,15 @@ function labelled(context: MethodContext, column: string, name: string): OfMetri
   return { label, fmt: fmt ?? 'num2', tests: tests.length, events }
 }
 
-/** A metric has a label. */
+/** One outcome of a group. A metric also has a label. */
 type Group = Outcome & { by: string; label?: unknown }
 
 interface Whole {
   method: Method
   words: Words
-  /** Rows without a group. */
+  /** The number of rows without a group. */
   left: number
-  /** What is said of groups that are not told of. */
+  /** The doubts about groups that the outcome leaves out. */
   beyond: Doubt[]
 }
 

@@ -217,7 +217,7 @@ async function lagsThere({ ask }: Asked, { from, u, v }: Products, n: number): P
   return { a: aa > 0 ? al / aa : 0, b: bb > 0 ? bl / bb : 0, sorted: false }
 }
 
-/** How many rows there are, and how many values the columns have, by their names. */
+/** Returns the number of rows, and the number of values of each column by its name. */
 export async function valuesThere(
   { from, ask }: Asked,
   columns: readonly Column[],

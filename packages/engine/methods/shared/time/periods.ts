@@ -40,7 +40,10 @@ export interface Bucket {
   where: string
   /** SQL that is true of the rows before the period. */
   earlier: string
-  /** How many days (or steps of the data, `unit`) are due in the period, and how many of them have rows; null where time is a number. */
+  /**
+   * How many days (or steps of the data, `unit`) are due in the period, and how many of them have rows; null if time is
+   * a number.
+   */
   days: { due: number; seen: number; unit: string } | null
 }
 
@@ -49,7 +52,7 @@ export interface Periods {
   complete: Bucket[]
   /** `period_partial` for each period that is cut off, `days_missing` for days without rows in the rest. */
   doubts: Doubt[]
-  /** The days with rows, in order, in days since 1970-01-01; empty where time is a number. */
+  /** The days with rows, in order, in days since 1970-01-01; empty if time is a number. */
   days: { day: number; value: number }[]
   /** Whether nothing is due between the end of one period and the start of another. */
   adjoin(before: Bucket, after: Bucket): boolean
@@ -102,7 +105,7 @@ export async function completePeriods(
 /** Only years of four digits are kept, because others have no common text form. */
 const FOUR_DIGITS = "t >= date '0001-01-01' and t <= date '9999-12-31'"
 
-/** The same period a year before: the same dates, or for weeks the same weekdays 52 weeks before. */
+/** Returns the same period a year before: the same dates, or for weeks the same weekdays 52 weeks before. */
 export function yearBefore(periods: readonly Bucket[], of: Bucket, period: Period): Bucket | undefined {
   if (typeof period === 'number' || !of.days) return undefined
   if (period === 'week') return periods.find((bucket) => bucket.start === of.start - 364)
@@ -118,7 +121,7 @@ export function localTime(table: Relation, time: string, zone: string): string {
   return isZoned(column) ? `timezone('${zone.replaceAll("'", "''")}', ${name})` : name
 }
 
-/** The periods with rows, and the empty ones between them. */
+/** Returns the periods with rows, and the empty ones between them. */
 function withEmpty(periods: readonly Bucket[], at: (start: number) => Bucket): Bucket[] {
   const filled: Bucket[] = []
   for (const bucket of periods) {
@@ -231,7 +234,7 @@ interface Cut {
 
 const NOT_OVER = 'is not over yet'
 
-/** The periods that are cut off at either end, and why. */
+/** Returns the periods that are cut off at either end, with the reason. */
 function cutsOf(buckets: readonly Bucket[], due: Due, today: number, hours: DayRows[] | null): Cut[] {
   const cuts = new Map<Bucket, string>()
   const first = buckets[0]
@@ -253,7 +256,7 @@ const STEPS: Record<DateUnit, Step> = {
   year: { unit: 'months', size: 12 },
 }
 
-/** The periods at either end that are cut off in the data behind the rows, beside those that are known to be. */
+/** Adds to the known cut-off periods those that are cut off at either end of the data behind the rows. */
 async function cutsBehind(
   buckets: readonly Bucket[],
   known: readonly Cut[],

@@ -1,4 +1,7 @@
-/** The days of the two sides of a split, where one time came after the other: totals over more days are larger by themselves. */
+/**
+ * Counts the days of the two sides of a split, if one side came after the other. Totals over more days are larger by
+ * themselves.
+ */
 import type { Column, Doubt } from '@assay/model/insight'
 import { opening } from '../../../verdicts/measure.ts'
 import { doubt } from '../../../verdicts/verdict.ts'
@@ -11,12 +14,15 @@ interface Side {
   named: string
 }
 
-/** Of a side: the share of the days from its first to its last with rows, from which days without any are closed days; below it they are rare events. */
+/**
+ * The least share of a side's days, from its first to its last, that have rows. At or above it, days without rows are
+ * closed days. Below it the rows are rare events.
+ */
 const DENSE = 0.5
 
 /**
- * How many days each side has, by the one column of dates or times beside that of the split; null where there is none, or more than one, and
- * where the sides stand beside each other in time.
+ * Returns how many days each side has, by the only column of dates or times other than that of the split. Returns null
+ * if there is none or more than one such column, or if the sides overlap in time.
  */
 export async function daysOfSides(
   table: Relation,
@@ -48,7 +54,7 @@ export async function daysOfSides(
   return dense ? [before.days, after.days] : [spans[0]!, spans[1]!]
 }
 
-/** "This period has 3 days more." */
+/** Says "This period has 3 days more." */
 export function unequalDays([before, after]: readonly [Side, Side], days: readonly [number, number]): Doubt {
   const more = days[1] - days[0]
   const named = (more > 0 ? after : before).named
