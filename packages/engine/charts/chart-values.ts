@@ -8,10 +8,13 @@ export interface Label {
   fmt: string | null
 }
 
-/** `total` and `rest` are steps of a waterfall; `joint` is the last known value, from which a forecast is drawn. */
+/**
+ * The part of the chart that a value belongs to. `total` and `rest` are steps of a waterfall; `joint` is the last
+ * known value, from which a forecast is drawn.
+ */
 export type Part = 'history' | 'joint' | 'ahead' | 'total' | 'up' | 'down' | 'rest'
 
-/** One plotted value. For histograms x and x2 are the edges of the bin. */
+/** One plotted value. The `x` and `x2` of histograms are the edges of the bin. */
 export interface Point {
   x: string | number | null
   y: number | null
@@ -23,7 +26,7 @@ export interface Point {
   low_80?: number | null
   high_80?: number | null
   part?: Part
-  /** For a value of an earlier run that is drawn over another one: its own time, if it was moved. */
+  /** The value's own time, if it was moved. Only a value of an earlier run that is drawn over another one has it. */
   was?: string
 }
 
@@ -39,7 +42,7 @@ export interface Kept {
   x: XKind
   left_out: number
   labels: { x: Label; y: Label; series?: Label; by?: Label }
-  /** What each panel measures, by its name, where the panels are of several metrics. */
+  /** The measure of each panel, by its name, if the panels are of several metrics. */
   panels?: Record<string, Label>
   target?: number
   events?: ChartEvent[]
@@ -47,18 +50,18 @@ export interface Kept {
 
 const keptOf = (chart: Chart): Partial<Kept> => (chart.spec.usermeta as Partial<Kept> | undefined) ?? {}
 
-/** The values of a chart, without the joint of a forecast. */
+/** Returns the values of a chart, without the joint of a forecast. */
 export function chartPoints(chart: Chart): Point[] {
   const values = (chart.spec.data as { values?: Point[] } | undefined)?.values ?? []
   return values.some(({ part }) => part === 'joint') ? values.filter(({ part }) => part !== 'joint') : values
 }
 
 export const chartXKind = (chart: Chart): XKind => keptOf(chart).x ?? 'text'
-/** The number of values that were left out. */
+/** Returns the number of values that were left out. */
 export const chartLeftOut = (chart: Chart): number => keptOf(chart).left_out ?? 0
-/** Empty for charts of insights that were made before labels were kept. */
+/** Returns the labels; none for charts of insights that were made before labels were kept. */
 export const chartLabels = (chart: Chart): Partial<Kept['labels']> => keptOf(chart).labels ?? {}
-/** What a value is: that of its panel, or of the chart. */
+/** Returns the measure of a value: that of its panel, or of the chart. */
 export const measureAt = (chart: Chart, point: Point | undefined): Label | undefined =>
   keptOf(chart).panels?.[point?.by ?? ''] ?? chartLabels(chart).y
 export const chartTarget = (chart: Chart): number | null => keptOf(chart).target ?? null

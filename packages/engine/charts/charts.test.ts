@@ -159,7 +159,7 @@ test('years bear no separators, short labels stand upright, many series differ i
   const few = data.slice(0, 4)
   const named = (chart({ x: 'name', type: 'bar' }, few).spec.layer as { encoding: Encoding }[])[0]!.encoding
   assert.deepEqual(named.x.axis, { labelAngle: 0, labelLimit: 320 })
-  // Names that are too long for a line stand beside bars that lie on their side.
+  // Names that are too long for a line are put beside horizontal bars.
   assert.equal((encoding({ x: 'long', type: 'bar' }).y as { field?: string }).field, 'x')
   assert.deepEqual(encoding({ x: 'year', series: 'name' }).color.scale, { scheme: 'tableau20' })
 })

@@ -12,7 +12,7 @@ import { chartName } from './labels.ts'
 
 const WITH_EMPTY_LINES = new RegExp(`${CHART_PLACEHOLDER.source}\\n*`, 'gm')
 
-/** `svgs`: one for each chart, for the form `image`; a chart without one becomes text. */
+/** Fills in the charts. `svgs`: one for each chart, for the form `image`. A chart without one becomes text. */
 export function fillCharts(
   markdown: string,
   charts: Chart[],
@@ -22,7 +22,7 @@ export function fillCharts(
   return fillMarked({ markdown }, charts, form, svgs).markdown
 }
 
-/** The same, with the marks moved to their places in the filled text. An insight without marks gets none. */
+/** Does the same, and moves the marks to their places in the filled text. An insight without marks gets none. */
 export function fillMarked(
   { markdown, provenance }: Pick<Insight, 'markdown' | 'provenance'>,
   charts: Chart[],
@@ -57,7 +57,7 @@ function altOf(chart: Chart): string {
   return escapeMarkdown(chartName(chart))
 }
 
-/** The drawing without the places of its values, which only a page uses. */
+/** Returns the drawing without the places of its values, which only a page uses. */
 function withoutPlaces(svg: string): string {
   return svg.replace(/ data-(?:places|panels)="[\d., -]*"/g, '')
 }

@@ -11,19 +11,19 @@ const NOW = 'This run'
 const BEFORE = 'Before'
 /** The most names in a chart. With more, the two runs would hide each other. */
 const MOST_NAMES = 40
-/** As many series have a panel. */
+/** The most series that have a panel each. */
 const MOST_PANELS = 12
-/** Charts with one value at each place. */
+/** The types of charts with one value at each place. */
 const OVERLAID: readonly Chart['type'][] = ['line', 'area', 'bar', 'point']
 
 export interface Overlay {
   chart: Chart
-  /** Names of categories that only this run has, or only the earlier one. */
+  /** The names of categories that only this run has. `gone`: those of the earlier run only. */
   appeared: string[]
   gone: string[]
 }
 
-/** Returns null if the two cannot be drawn into one. */
+/** Returns the chart of both; null if the two cannot be drawn into one. */
 export function overlayChart(chart: Chart, earlier: Chart): Overlay | null {
   const kind = chartXKind(chart)
   if (chart.type !== earlier.type || kind !== chartXKind(earlier)) return null
@@ -41,7 +41,7 @@ export function overlayChart(chart: Chart, earlier: Chart): Overlay | null {
     string[],
   ]
   if (isText && new Set([...own, ...other]).size > MOST_NAMES) return null
-  // What happened in this run stays; the two runs need no title.
+  // The events of this run stay. The two runs need no title.
   const kept = chart.spec.usermeta as Kept
   const { labels } = kept
   const points = [
@@ -86,7 +86,7 @@ export function overlayChart(chart: Chart, earlier: Chart): Overlay | null {
   }
 }
 
-/** The series or the panel that a value is of; empty: the chart has one of them. */
+/** Returns the series or the panel of a value; empty if the chart has one of them. */
 const panelOf = ({ series, by }: Point): string => series ?? by ?? ''
 
 /** Moves a series into a panel, because colour distinguishes the runs. */
@@ -95,7 +95,7 @@ function inPanel(point: Point, run: string): Point {
   return { ...point, ...(panel === '' ? {} : { by: panel }), series: run }
 }
 
-/** Panels of times that differ have axes of their own. */
+/** Gives panels axes of their own if their times differ. */
 function apart(drawn: Chart['spec'], panels: boolean): Chart['spec'] {
   if (!panels) return drawn
   const { scale = {} } = (drawn.resolve ?? {}) as { scale?: object }
@@ -118,7 +118,7 @@ function movedByPanel(before: readonly Point[], now: readonly Point[]): Point[] 
   })
 }
 
-/** The times of an earlier period begin where those of this one begin; times that overlap stay. */
+/** Moves the times of an earlier period to begin where those of this one begin. Times that overlap stay. */
 function moved(before: readonly Point[], now: readonly Point[]): Point[] {
   const times = (points: readonly Point[]): number[] =>
     points.flatMap(({ x }) => (x === null ? [] : [Date.parse(String(x))])).toSorted((a, b) => a - b)

@@ -1,7 +1,7 @@
 /**
- * The plotted values of a chart, as its specification holds them: {x, y, series, by} and what its type adds. Every form
- * (drawing, mermaid, text, tooltip) is made from these. Dates are ISO text on a UTC scale, so that the drawing does not
- * depend on the machine's zone.
+ * Makes the plotted values of a chart, as its specification holds them: {x, y, series, by} and the fields that its
+ * type adds. Every form (drawing, mermaid, text, tooltip) is made from these. Dates are ISO text on a UTC scale, so
+ * that the drawing does not depend on the machine's zone.
  */
 import type { ChartType } from '@assay/model/insight'
 import { plainLine } from '../printing/escape.ts'
@@ -19,7 +19,7 @@ export interface ChartOptions {
   title: string
   /** The column with one panel for each value. */
   by?: string | null
-  /** What each panel measures, by its name, where the panels are of several metrics. */
+  /** The measure of each panel, by its name, if the panels are of several metrics. */
   measures?: Meanings | null
   /** The columns of an interval. */
   low?: string | null
@@ -27,9 +27,9 @@ export interface ChartOptions {
   /** The totals around the steps of a waterfall. */
   from?: number | null
   to?: number | null
-  /** What a forecast continues: rows, and the columns of their times and values. */
+  /** The values that a forecast continues: rows, and the columns of their times and values. */
   history?: { rows: Row[]; x: string; y: string } | null
-  /** What happened: rows with the column x, or "date", and "label". */
+  /** The events: rows with the column x, or "date", and "label". */
   events?: Row[] | null
 }
 
@@ -43,10 +43,10 @@ export interface Plotted {
   left: number
 }
 
-/** Prints a value for drawings. No form of a chart takes line breaks and invisible characters. */
+/** Prints a value for drawings, because no form of a chart shows line breaks and invisible characters. */
 const nameOf = (value: unknown): string => plainLine(printWhole(value))
 
-/** The rows as they are: a value for each row and column of y. */
+/** Plots the rows as they are: a value for each row and column of y. */
 export function plotted(
   rows: Row[],
   options: ChartOptions,
@@ -74,7 +74,7 @@ function cut(points: Point[]): Plotted {
   return { points: kept, left: points.length - kept.length }
 }
 
-/** The value of a column; null where it is missing or infinite. */
+/** Returns the value of a column; null if it is missing or infinite. */
 function valueOf(row: Row, column: string): number | null {
   const value = row[column] ?? null
   if (value === null) return null
@@ -99,12 +99,12 @@ function xOf(row: Row, column: string, kind: XKind): Point['x'] {
   return kind === 'time' && text.includes('T') && !text.endsWith('Z') ? `${text}Z` : text
 }
 
-/** The attributes of a cause: "Germany, paid search". */
+/** Returns the attributes of a cause, such as "Germany, paid search". */
 function combination(where: Row): string {
   return plainLine(Object.values(where).map(printText).join(', '))
 }
 
-/** The values that are forecast with their bands, after the end of what is known. */
+/** Returns the values that are forecast with their bands, after the end of the known values. */
 export function forecastPoints(rows: Row[], options: ChartOptions, kind: XKind): Plotted {
   const [y] = options.y
   const ahead = rows.map((row): Point => {
@@ -132,7 +132,7 @@ export function forecastPoints(rows: Row[], options: ChartOptions, kind: XKind):
   )
 }
 
-/** The history that is shown: five times as long as the forecast, and at least 36 values. */
+/** Returns the history that is shown: five times as long as the forecast, and at least 36 values. */
 function knownOf(
   { history, by }: ChartOptions,
   kind: XKind,
@@ -156,7 +156,7 @@ function knownOf(
   return ordered.slice(-Math.max(36, 5 * ahead.length))
 }
 
-/** Whether zero belongs to a chart of intervals: they hold it, or it is within twice their span. */
+/** Tells whether zero belongs to a chart of intervals: they hold it, or it is within twice their span. */
 export function zeroIsNear(edges: readonly number[]): boolean {
   const least = edges.reduce((low, edge) => Math.min(low, edge), Number.POSITIVE_INFINITY)
   const most = edges.reduce((high, edge) => Math.max(high, edge), Number.NEGATIVE_INFINITY)
@@ -185,7 +185,7 @@ export function waterfallPoints(rows: Row[], options: ChartOptions): Plotted {
   return { points: points.slice(0, MAX_POINTS), left: Math.max(0, points.length - MAX_POINTS) }
 }
 
-/** At most 20 bins whose edges are round numbers (1, 2, 2.5 or 5 times a power of ten). */
+/** Makes at most 20 bins whose edges are round numbers (1, 2, 2.5 or 5 times a power of ten). */
 export function histogram(rows: Row[], column: string): Plotted {
   const values = rows
     .filter((row) => (row[column] ?? null) !== null)
@@ -216,7 +216,7 @@ function roundStep(least: number): number {
   return step * power
 }
 
-/** The events within the values, each with its name. Throws ValueError where an event has no place. */
+/** Returns the events within the values, each with its name. Throws ValueError if an event has no place. */
 export function eventsOf(options: ChartOptions, kind: XKind, points: Point[]): ChartEvent[] {
   const rows = options.events ?? []
   const known = points.flatMap(({ x }) => (x === null ? [] : [x]))

@@ -1,4 +1,4 @@
-/** `{% chart %}`: from rows to a Chart with its Vega-Lite specification. */
+/** Makes a Chart with its Vega-Lite specification from the rows of `{% chart %}`. */
 
 import type { Chart } from '@assay/model/insight'
 import { suggest } from '../values/near.ts'
@@ -19,7 +19,10 @@ import {
   waterfallPoints,
 } from './points.ts'
 
-/** Axes and series are titled by what the template says of their columns. Throws ValueError if a column does not exist or is not numeric. */
+/**
+ * Makes the chart. Axes and series are titled by what the template says of their columns. Throws ValueError if a
+ * column does not exist or is not numeric.
+ */
 export function makeChart(
   id: string,
   rows: Row[],
@@ -82,7 +85,7 @@ function pointsOf(rows: Row[], options: ChartOptions, kind: XKind, meanings: Mea
   return plotted(rows, options, kind, (name) => labelOf(meanings, name).title)
 }
 
-/** Several columns share an axis: it has the unit and the format that all of them have. */
+/** Returns the label of y. Several columns share an axis, which has the unit and the format that all of them have. */
 function yLabel({ type, y, history }: ChartOptions, meanings: Meanings): Kept['labels']['y'] {
   if (type === 'histogram') return { title: 'Rows', unit: null, fmt: null }
   if (type === 'forecast' && history) return { ...labelOf(meanings, history.y) }

@@ -1,9 +1,9 @@
 /**
- * How wide text is without a canvas to measure it on. The widths are those of DejaVu Sans, in which pictures are drawn: the fonts of browsers
- * are narrower, so that what fits by these widths fits anywhere.
+ * Measures the width of text without a canvas. The widths are those of DejaVu Sans, in which pictures are drawn. The
+ * fonts of browsers are narrower, so that a text that fits by these widths fits anywhere.
  */
 
-/** Letters by their width, in hundredths of the size. */
+/** The letters by their width, in hundredths of the size. */
 const WIDTHS: Record<string, number> = {
   "'ijlIJ": 0.29,
   ' ,./:;\\|’': 0.34,
@@ -29,14 +29,17 @@ function widthOfLetter(letter: string): number {
   return /\p{Lu}/u.test(letter) ? 0.8 : 0.68
 }
 
-/** The width of a text in pixels. */
+/** Returns the width of a text in pixels. */
 export function textWidthOf(text: string, size: number): number {
   let width = 0
   for (const letter of text) width += widthOfLetter(letter)
   return Math.ceil(width * size)
 }
 
-/** The text in lines of at most this width, broken between words where it can be; what is beyond the last line is cut. */
+/**
+ * Returns the text in lines of at most this width, broken between words if possible. The text beyond the last line is
+ * cut.
+ */
 export function linesOf(text: string, width: number, size: number, most: number): string[] {
   const lines = ['']
   for (const word of text.split(' ')) {
@@ -50,7 +53,7 @@ export function linesOf(text: string, width: number, size: number, most: number)
   return [...broken.slice(0, most - 1), cut(broken.slice(most - 1).join(' '), width, size)]
 }
 
-/** A word that is wider than a line, in pieces with hyphens. */
+/** Returns a word that is wider than a line, in pieces with hyphens. */
 function piecesOf(line: string, width: number, size: number): string[] {
   if (textWidthOf(line, size) <= width) return [line]
   const pieces = ['']

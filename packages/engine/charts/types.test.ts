@@ -1,4 +1,4 @@
-/** The types of charts beyond lines and bars, in each form, and the drawing of all on a page and on a phone. */
+/** Tests the types of charts beyond lines and bars, in each form, and the drawing of all on a page and on a phone. */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
@@ -324,7 +324,7 @@ test('names of events that would touch stand above each other, and that of a tar
   const texts = layers.filter(({ mark }) => mark.type === 'text').map(({ mark }) => mark)
   assert.equal(new Set(texts.flatMap(({ y }) => (y === undefined ? [] : [y]))).size, 2)
   assert.ok(texts.every(({ y }) => y === undefined || y < 0))
-  // The values rise from the target on: below the right end there are none.
+  // The values rise from the target on, so there are none below the right end.
   assert.deepEqual(
     texts.filter(({ y }) => y === undefined).map(({ x, dy }) => [x, dy]),
     [
@@ -372,7 +372,7 @@ test('the line of an event crosses no name of another, and panels have lines in 
   const drawn = [...svg.matchAll(/translate\(([-\d.]+),([-\d.]+)\)"[^>]*>A rather long name (\d)/g)]
   assert.ok(drawn.length >= 6)
   const tops = new Map(drawn.map(([, , top, index]) => [Number(index), Number(top)]))
-  // On the right of their lines: a later one stands lower.
+  // The names are on the right of their lines, so a later one stands lower.
   for (const [one, next] of [
     [0, 1],
     [1, 2],

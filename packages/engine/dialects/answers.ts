@@ -47,7 +47,7 @@ function cellOf(cell: Cell, type: ValueType): Cell {
 
 const textOf = (cell: Cell): string => (typeof cell === 'string' ? cell : JSON.stringify(cell))
 
-/** "2024-02-29T10:00:00.5", without zeros at the end. */
+/** Writes a time such as "2024-02-29T10:00:00.5", without zeros at the end. */
 const stamp = (text: string): string =>
   text
     .replace(' ', 'T')

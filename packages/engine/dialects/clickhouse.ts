@@ -1,8 +1,8 @@
-/** ClickHouse. */
+/** The dialect of ClickHouse. */
 import { type Dialect, escapedText, exponential } from './dialect.ts'
 
 export const CLICKHOUSE: Dialect = {
-  // A backslash is an escape in names, too.
+  // A backslash is an escape in names too.
   identifier: (name) => `\`${name.replace(/[\\`]/g, '\\$&')}\``,
   text: escapedText,
   // A literal without a point would be read as an integer.

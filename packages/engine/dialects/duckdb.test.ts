@@ -1,6 +1,6 @@
 /**
- * The engine itself as the database that is asked: the same analyses, the same printers, and the answers over a file of the same rows.
- * What its own SQL cannot say is found here first.
+ * Tests the engine itself as the database of the analyses, with the same printers, against the answers over a file of
+ * the same rows. Analyses that its own SQL cannot express fail here first.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -47,7 +47,7 @@ after(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** The table here, and the same table as a database that is asked. */
+/** Makes the table here, and the same table as one of a database. */
 async function both(name: string, method: Method, options: Record<string, unknown>) {
   const columns = await describeQuery(engine, `select * from ${name}`)
   const here: Relation = {

@@ -1,4 +1,4 @@
-/** The engine of Assay itself. */
+/** The dialect of Assay's own engine. */
 import { type Dialect, doubled, exponential, lagged, plainText } from './dialect.ts'
 
 /** `step` takes a timestamp on the clock of the metric's zone. */

@@ -1,4 +1,7 @@
-/** The dialects. A database that speaks another gets a file here and a line in the list (docs/decisions/0139-analyses-where-the-data-are.md). */
+/**
+ * Lists the dialects. A database that speaks another gets a file here and a line in the list
+ * (docs/decisions/0139-analyses-where-the-data-are.md).
+ */
 import { CLICKHOUSE } from './clickhouse.ts'
 import type { Dialect } from './dialect.ts'
 import { MYSQL } from './mysql.ts'
@@ -12,7 +15,7 @@ const DIALECTS: Record<string, Dialect> = {
   clickhouse: CLICKHOUSE,
 }
 
-/** The dialect of a kind of connection; kinds that hold files have none, and get PostgreSQL's. */
+/** Returns the dialect of a kind of connection. Kinds that hold files have none, and get PostgreSQL's. */
 export function dialectOf(kind: string): Dialect {
   return DIALECTS[kind] ?? POSTGRESQL
 }

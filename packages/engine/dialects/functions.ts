@@ -1,4 +1,7 @@
-/** The functions that a method's SQL may call if it is printed for another database, and how each is written there. */
+/**
+ * Lists the functions that a method's SQL may call if it is printed for another database, and how each is written
+ * there.
+ */
 import type { Grain } from '@assay/model/metric'
 import { NotAsked, type Printed, type Rank, type ValueType, type Writing } from './scope.ts'
 
@@ -6,11 +9,11 @@ export interface Call {
   all: readonly Printed[]
   printer: Writing
   distinct: boolean
-  /** The argument of an aggregate, null in rows that its filter leaves out. */
+  /** Returns the argument of an aggregate, null in rows that its filter leaves out. */
   only(sql: string): string
-  /** The window of an aggregate over a window; else empty. */
+  /** The window of an aggregate over one; empty for any other. */
   over: string
-  /** For a quantile: the rank of a row's value in its group. */
+  /** The rank of a row's value in its group, for a quantile. */
   rank?: Rank
 }
 
@@ -47,7 +50,7 @@ const aggregate =
     return { sql: `${write(only(sql), printer)}${over}`, type: type ?? one.type }
   }
 
-/** The smallest or the largest value. Not every database compares true and false. */
+/** Prints the smallest or the largest value. Not every database compares true and false. */
 const end =
   (name: 'min' | 'max'): Writer =>
   ({ all, only, over }) => {
@@ -61,7 +64,7 @@ const end =
 
 const mean = aggregate((sql) => `avg(${sql})`, 'double')
 
-/** The larger or smaller of two values, of which one may be null. */
+/** Prints the larger or smaller of two values, of which one may be null. */
 const ofTwo =
   (sign: string): Writer =>
   ({ all, printer }) => {
@@ -100,7 +103,7 @@ const clock: Writer = ({ all, printer }) => {
 
 export const QUANTILES: ReadonlySet<string> = new Set(['median', 'quantile_cont', 'quantile_disc'])
 
-/** Computes quantiles by the ranks of values, linear between two of them. */
+/** Prints quantiles by the ranks of values, linear between two of them. */
 const quantile =
   (write: (value: string, share: number, rank: Rank, printer: Writing) => string): Writer =>
   ({ all: [one, share], printer, rank }) => {
@@ -159,7 +162,7 @@ export const FUNCTIONS: Readonly<Record<string, Writer>> = {
     if (one!.type !== 'stamp') throw new NotAsked('replace')
     return one!
   },
-  // Handles "Z" after a moment.
+  // This handles "Z" after a moment.
   '||': ({ all: [one, other] }) => {
     if (one!.type !== 'stamp' || other!.constant !== 'Z') throw new NotAsked('||')
     return { ...one!, type: 'moment stamp' }
@@ -193,7 +196,7 @@ export const FUNCTIONS: Readonly<Record<string, Writer>> = {
     (value, share, { place, size }, { dialect }) =>
       `min(case when ${place} >= ${dialect.number(share)} * ${size} then ${value} end)`,
   ),
-  // Used only for values that are the same in every row.
+  // The function is used only for values that are the same in every row.
   any_value: end('min'),
   bool_and: aggregate((sql) => `(min(case when ${sql} then 1 else 0 end) = 1)`),
   bool_or: aggregate((sql) => `(max(case when ${sql} then 1 else 0 end) = 1)`),

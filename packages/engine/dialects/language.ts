@@ -12,25 +12,30 @@ export type Expression =
   | { kind: 'and'; of: readonly Expression[] }
   | { kind: 'case'; when: Expression; result: Expression; otherwise: Expression }
   | { kind: 'size'; of: Expression }
-  /** A number as a double; any other value is null. */
+  /** A number as a double. Any other value is null. */
   | { kind: 'double'; of: Expression }
-  /** Whether a double is neither null, nor infinite, nor NaN. */
+  /** True if a double is neither null, nor infinite, nor NaN. */
   | { kind: 'finite'; of: Expression }
   /** The integer part of a double below 2^53, as an integer. */
   | { kind: 'whole'; of: Expression }
-  /** Whether a value is not null. */
+  /** True if a value is not null. */
   | { kind: 'given'; of: Expression }
-  /** A text by its bytes, whatever the column's collation treats as equal. It serves to group, not to show. */
+  /** A text by its bytes, whatever the column's collation treats as equal. It serves to group, and is not shown. */
   | { kind: 'bytes'; of: Expression }
   /** A text to show, of any type that Assay reads as text. */
   | { kind: 'shown'; of: Expression }
-  /** Twice the mean rank of a value, from 2: an integer. It needs a list of its own. */
+  /** Twice the mean rank of a value, from 2, as an integer. It needs a list of its own. */
   | { kind: 'ranked'; of: Expression }
-  /** The value of the row before, in the order of another; null for the first row. It needs a list of its own. */
+  /**
+   * The value of the row before, in the order of another value; null for the first row. It needs a list of its own.
+   */
   | { kind: 'previous'; of: Expression; by: Expression }
   | { kind: 'aggregate'; name: AggregateName; of: Expression | null }
 
-/** `digits` is the sum of integers, as text. `mean` is the mean of doubles, rounded as the database does. */
+/**
+ * The names of aggregates. `digits` is the sum of integers, as text. `mean` is the mean of doubles, rounded as the
+ * database does.
+ */
 export type AggregateName = 'count' | 'distinct' | 'digits' | 'mean' | 'min' | 'max'
 
 export interface Select {
@@ -46,7 +51,7 @@ export interface Select {
   limit?: number
 }
 
-/** `query`: the author's own SELECT, in the engine's SQL, without a semicolon at its end. */
+/** The rows of a query. `query`: the author's own SELECT, in the engine's SQL, without a semicolon at its end. */
 export type From = { query: string } | { select: Select }
 
 export const column = (name: string): Expression => ({ kind: 'column', name })
@@ -79,7 +84,7 @@ export const ranked = (of: Expression): Expression => ({ kind: 'ranked', of })
 export const previous = (of: Expression, by: Expression): Expression => ({ kind: 'previous', of, by })
 export const whole = (of: Expression): Expression => ({ kind: 'whole', of })
 
-/** The result where the condition holds; else `otherwise`, or null. */
+/** Returns an expression: the result if the condition holds, else `otherwise`, or null. */
 export const where = (when: Expression, result: Expression, otherwise: Expression = NOTHING): Expression => ({
   kind: 'case',
   when,

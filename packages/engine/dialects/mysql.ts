@@ -1,4 +1,4 @@
-/** MySQL and MariaDB. Doubles there are neither infinite nor NaN. */
+/** The dialect of MySQL and MariaDB. Doubles there are neither infinite nor NaN. */
 import { backticked, type Dialect, escapedText, exponential, lagged } from './dialect.ts'
 import { inParts } from './phrases.ts'
 

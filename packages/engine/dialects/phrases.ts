@@ -3,39 +3,42 @@
  * database lacks it; SQL that needs it does not run there, and the rows are fetched.
  */
 export interface Phrases {
-  /** A column of text as a value that is compared and shown byte by byte. */
+  /** Writes a column of text as a value that is compared and shown byte by byte. */
   word(value: string): string
-  /** A column as a nullable type, if the database distinguishes such types. */
+  /** Writes a column as a nullable type, if the database distinguishes such types. */
   column(value: string): string
-  /** The first characters of a word. */
+  /** Writes the first characters of a word. */
   start(value: string, length: number): string
-  /** A whole number, or a date, as text. */
+  /** Writes a whole number, or a date, as text. */
   written(value: string): string
-  /** A number as an integer of 64 bits. */
+  /** Writes a number as an integer of 64 bits. */
   integer(value: string): string
-  /** The quotient of two doubles. With a zero divisor it is null or not finite. */
+  /** Writes the quotient of two doubles. With a zero divisor it is null or not finite. */
   over(left: string, right: string): string
   floor(value: string): string
   power(base: string, exponent: string): string
-  /** A sum of doubles, as exact as that of the database. */
+  /** Writes a sum of doubles, as exact as that of the database. */
   sum(value: string): string
-  /** The exact sum, for `readSum`, of doubles that times `scale` are whole numbers below 2^91. */
+  /** Writes the exact sum, for `readSum`, of doubles that times `scale` are whole numbers below 2^91. */
   exact(value: string, scale: number): string
-  /** Whether two values are the same, nulls too. */
+  /** Tells whether two values are the same. Two nulls are. */
   same(left: string, right: string): string
-  /** A day, "2024-02-29", to compare times with. */
+  /** Writes a day such as "2024-02-29", to compare times with. */
   day(text: string): string
-  /** A moment on the clock of the zone; null where the engine may not know the zone. */
+  /** Writes a moment on the clock of the zone; null if the engine may not know the zone. */
   local(value: string, zone: string): string | null
-  /** Minutes after midnight of a time. */
+  /** Writes the minutes after midnight of a time. */
   minutes(value: string): string
-  /** Microseconds since 1970 of a moment, of a time on its own clock, or of the midnight at which a day begins. */
+  /**
+   * Writes the microseconds since 1970 of a moment, of a time on its own clock, or of the midnight at which a day
+   * begins.
+   */
   micros(value: string, of: 'moment' | 'clock' | 'date'): string
 }
 
 /**
- * An exact sum in three integers of 30 bits (sufficient/sums.ts), as text with a blank between: `readSum` joins them. `text` writes the
- * sum of an integer.
+ * Writes an exact sum in three integers of 30 bits (sufficient/sums.ts), as text with a blank between. `readSum` joins
+ * them. `text` writes the sum of an integer.
  */
 export function inParts(
   value: string,

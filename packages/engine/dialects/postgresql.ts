@@ -1,4 +1,4 @@
-/** PostgreSQL. It raises an error if an operation on doubles overflows or underflows. */
+/** The dialect of PostgreSQL. It raises an error if an operation on doubles overflows or underflows. */
 import { type Dialect, doubled, exponential, lagged, plainText } from './dialect.ts'
 import { inParts } from './phrases.ts'
 
@@ -27,7 +27,7 @@ export const POSTGRESQL: Dialect = {
   start: (value, length) => `left(${value}, ${length})`,
   written: (value) => `cast(${value} as text)`,
   integer: (value) => `cast(${value} as bigint)`,
-  // A division by zero is an error there.
+  // PostgreSQL raises an error for a division by zero.
   over: (left, right) => `(${left} / nullif(${right}, 0))`,
   floor: (value) => `floor(${value})`,
   power: (base, exponent) => `power(${base}, ${exponent})`,

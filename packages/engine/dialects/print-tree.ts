@@ -202,7 +202,7 @@ export class TreePrinter {
     })
   }
 
-  /** Order and limit. */
+  /** Prints order and limit. */
   #ends(node: TreeQuery, printer: ValuePrinter, list: readonly (Printed & { name: string })[]): string {
     let sql = ''
     for (const { type, orders, limit, offset } of node.modifiers ?? []) {
@@ -303,7 +303,7 @@ export class TreePrinter {
   }
 }
 
-/** The type of a column that comes from two queries. */
+/** Returns the type of a column that comes from two queries. */
 function both(one: ValueType, other: ValueType): ValueType {
   if (one === other || other === 'nothing') return one
   if (one === 'nothing') return other

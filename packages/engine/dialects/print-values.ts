@@ -131,7 +131,7 @@ export class ValuePrinter {
     return this.literal(found)
   }
 
-  /** As a double, whatever kind of number it is. */
+  /** Returns the SQL of a value as a double, whatever kind of number it is. */
   double(one: Printed): string {
     if (typeof one.constant === 'number') return this.dialect.number(one.constant)
     return one.type === 'integer' || one.type === 'boolean' ? this.dialect.double(one.sql) : one.sql
@@ -143,7 +143,7 @@ export class ValuePrinter {
     const exact = type === 'word' ? exactSumOf(tree.child!) : null
     if (exact) return { sql: dialect.exact(this.double(this.print(exact.value)), exact.scale), type: 'sum' }
     const one = this.print(tree.child!)
-    // "t" and "f" are how the tree writes true and false.
+    // The tree writes true and false as "t" and "f".
     if (tree.cast_type!.id === 'BOOLEAN' && typeof one.constant === 'string')
       return this.literal(one.constant === 't')
     if (type === undefined) throw new NotAsked(`cast to ${tree.cast_type!.id}`)
@@ -310,7 +310,7 @@ export class ValuePrinter {
     })
   }
 
-  /** `make_timestamp(epoch_us(MOMENT))`, as columns.ts writes a moment on the clock of UTC. */
+  /** Prints `make_timestamp(epoch_us(MOMENT))`, as columns.ts writes a moment on the clock of UTC. */
   #ofMoment(tree: Tree): Printed {
     if (tree.function_name !== 'epoch_us') throw new NotAsked('make_timestamp')
     const sql = this.dialect.local(this.print(tree.children![0]!).sql, 'UTC')
@@ -334,7 +334,10 @@ export const partsOf = (tree: Tree): Tree[] => [
 
 export const truth = (sql: string): Printed => ({ sql, type: 'boolean' })
 
-/** The value and the scale of `cast(sum(cast(VALUE * SCALE as hugeint)) as varchar)`, as shared/sums.ts writes it. */
+/**
+ * Returns the value and the scale of `cast(sum(cast(VALUE SCALE as hugeint)) as varchar)`, as shared/sums.ts writes
+ * it.
+ */
 function exactSumOf(tree: Tree): { value: Tree; scale: number } | null {
   if (tree.function_name !== 'sum') return null
   const [cast] = tree.children!

@@ -26,7 +26,7 @@ export function printSelect(select: Select, dialect: Dialect): string {
   ].join('\n')
 }
 
-/** A query in brackets. */
+/** Prints a query in brackets. */
 function printFrom(from: From, dialect: Dialect): string {
   const sql = 'query' in from ? from.query : printInner(from.select, dialect)
   // The author's SQL may end in a comment.

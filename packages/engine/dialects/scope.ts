@@ -3,7 +3,7 @@ import type { Column } from '@assay/model/insight'
 import type { Dialect } from './dialect.ts'
 import type { Tree } from './tree.ts'
 
-/** `moment`: a time with a zone. `clock`: one on the clock of a zone. `word`: text. */
+/** The types of values. `moment`: a time with a zone. `clock`: a time on the clock of a zone. `word`: text. */
 export type ValueType =
   | 'integer'
   | 'double'
@@ -17,7 +17,7 @@ export type ValueType =
   | 'sum'
   /** A time as text, in the engine's own form. */
   | 'stamp'
-  /** The same of a moment, on the clock of UTC. */
+  /** A moment as text, in the same form, on the clock of UTC. */
   | 'moment stamp'
 
 export interface Printed {
@@ -30,12 +30,12 @@ export interface Printed {
 /** The part of the printer of expressions that functions use. */
 export interface Writing {
   dialect: Dialect
-  /** As a double, whatever kind of number it is. */
+  /** Returns the SQL of a value as a double, whatever kind of number it is. */
   double(one: Printed): string
   literal(value: string | number | boolean | null): Printed
 }
 
-/** The query cannot run in the database, because the database lacks a phrase or the printer a rule. */
+/** Says that the query cannot run in the database, because the database lacks a phrase or the printer a rule. */
 export class NotAsked extends Error {}
 
 export interface Named {
@@ -49,7 +49,7 @@ export interface Place {
   /** Returns the name of a column there and its type. The base learns its columns as they are asked for. */
   column(name: string): Printed | null
   all: readonly Named[]
-  /** Columns that `using` has merged into another table's. */
+  /** The columns that `using` has merged into another table's. */
   merged: ReadonlySet<string>
   /** Returns the rank of a value in its group, if quantiles of it are asked for. */
   rankOf?(value: Tree): Rank | null

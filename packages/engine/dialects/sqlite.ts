@@ -1,4 +1,4 @@
-/** SQLite. A column holds values of any type, so a text is never taken as a number. */
+/** The dialect of SQLite. A column holds values of any type, so a text is never taken as a number. */
 import { type Dialect, doubled, exponential, lagged, plainText } from './dialect.ts'
 import { inParts } from './phrases.ts'
 

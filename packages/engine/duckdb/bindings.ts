@@ -32,7 +32,7 @@ function day(text: string): DuckDBDateValue {
   return new DuckDBDateValue(Math.round(Date.parse(`${text.slice(0, 10)}T00:00:00Z`) / DAY_MS))
 }
 
-/** Microseconds since 1970 of "2024-01-31T10:00:00[.ffffff][Z]". */
+/** Returns the microseconds since 1970 of "2024-01-31T10:00:00[.ffffff][Z]". */
 function micros(text: string): bigint {
   const [whole, fraction = ''] = text.replace('Z', '').split('.')
   return BigInt(Date.parse(`${whole}Z`)) * 1000n + BigInt(fraction.padEnd(6, '0').slice(0, 6))
@@ -46,7 +46,7 @@ function periodValue(period: Period): DuckDBValue {
   return structValue({ ...span(period), previous: structValue(span(period.previous)) })
 }
 
-/** An absent period has all its fields, with nulls. */
+/** Returns an absent period, which has all its fields, with nulls. */
 function noPeriod(): DuckDBValue {
   const none = { start: null, end: null, label: null }
   return structValue({ ...none, previous: structValue(none) })
@@ -116,7 +116,7 @@ export function bindReader(reader: Reader): Bound {
   }
 }
 
-/** Readers without values, each with attributes of other types. */
+/** Returns readers without values, each with attributes of other types. */
 export function sampleReaders(attributes: readonly string[]): Bound[] {
   const nothing = structValue(Object.fromEntries(attributes.map((name) => [name, null])))
   return [VARCHAR, SQLNULL, LIST(VARCHAR), DOUBLE, BOOLEAN].map((type) => ({

@@ -63,7 +63,7 @@ export function columnOf(name: string, type: DuckDBType): Column {
   return { name, type: COLUMN_TYPE[type.typeId] ?? 'other', database_type: type.alias ?? type.toString() }
 }
 
-/** How NaN and infinities are returned: as words (insight.ts), or as numbers for methods. */
+/** The form of NaN and infinities: words (insight.ts), or numbers for methods. */
 export type Floats = 'words' | 'raw'
 type Convert = (value: DuckDBValue) => Cell
 
@@ -72,7 +72,7 @@ function integer(value: DuckDBValue): Cell {
   return Number.isSafeInteger(number) ? number : String(value)
 }
 
-/** The shortest double that rounds to the same 32-bit value: 0.1, not 0.10000000149011612. */
+/** Returns the shortest double that rounds to the same 32-bit value: 0.1, not 0.10000000149011612. */
 function shortest(value: number): number {
   for (let digits = 6; digits < 10; digits += 1) {
     const short = Number(value.toPrecision(digits))
@@ -85,7 +85,7 @@ function word(value: number): Cell {
   return Number.isFinite(value) ? value : String(value)
 }
 
-/** "2024-01-31 10:00:00" -> "2024-01-31T10:00:00"; "infinity" stays. */
+/** Writes "2024-01-31 10:00:00" as "2024-01-31T10:00:00"; "infinity" stays. */
 function timestamp(text: string, zone: '' | 'Z'): string {
   const space = text.lastIndexOf(' ')
   return space < 0 ? text : `${text.slice(0, space)}T${text.slice(space + 1)}${zone}`
@@ -142,7 +142,7 @@ function nested(type: DuckDBType, floats: Floats): Convert | undefined {
   return undefined
 }
 
-/** The library's object has no field `__proto__`; such a field reads as null. */
+/** Returns a field of a struct. The library's object has no field `__proto__`; such a field reads as null. */
 function own(entries: Readonly<Record<string, DuckDBValue>>, name: string): DuckDBValue {
   return Object.hasOwn(entries, name) ? entries[name]! : null
 }
@@ -155,7 +155,7 @@ function nullable(convert: Convert): Convert {
   return (value) => (value === null || value === undefined ? null : convert(value))
 }
 
-/** The conversion of non-null values of a type. */
+/** Returns the conversion of non-null values of a type. */
 function converter(type: DuckDBType, floats: Floats): Convert {
   switch (type.typeId) {
     case DuckDBTypeId.BOOLEAN:
@@ -185,7 +185,7 @@ function converter(type: DuckDBType, floats: Floats): Convert {
   }
 }
 
-/** The conversion of a column's values, including null. */
+/** Returns the conversion of a column's values, including null. */
 export function cellConverter(type: DuckDBType, floats: Floats = 'words'): (value: DuckDBValue) => Cell {
   return nullable(converter(type, floats))
 }

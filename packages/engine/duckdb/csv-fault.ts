@@ -1,4 +1,4 @@
-/** The wording of what is wrong with a table in text. DuckDB's own messages quote whole lines and name the file of the machine. */
+/** Words faults of a table in text. DuckDB's own messages quote whole lines and name the file of the machine. */
 
 const LINE_SHOWN = 80
 
@@ -9,7 +9,7 @@ const KNOWN =
   /CSV Error on Line: (\d+(?:, column \d+)?)\nOriginal Line:([^]*?)\n((?:Expected Number|Value with|Error when|Invalid unicode|Maximum line)[^\n]*)(?:\n|$)/
 const ANY = /CSV Error on Line: (\d+(?:, column \d+)?)\nOriginal Line:([^]*?)\n([^\n]+)(?:\n|$)/
 
-/** Returns null if the message is not about a line of a text. */
+/** Returns the sentence; null if the message is not about a line of a text. */
 export function csvFault(message: string): string | null {
   const place = KNOWN.exec(message) ?? ANY.exec(message)
   if (!place) {

@@ -13,7 +13,7 @@ await arm(engine, { memory_bytes: 100_000_000, threads: 1, temp_folder: '', time
 await seal(engine, [])
 after(() => engine.close())
 
-/** SQL -> type of the column, DuckDB's name of it, cell. */
+/** SQL, the type of the column, DuckDB's name of the type, and the cell. */
 const VALUES: [sql: string, type: string, databaseType: string, cell: unknown][] = [
   ['true', 'boolean', 'BOOLEAN', true],
   ['1::tinyint', 'integer', 'TINYINT', 1],
@@ -229,7 +229,7 @@ test('errors say what they mean: memory, an interrupt, or a reason with its line
     reason: 'Binder Error: Referenced column "nope" not found in FROM clause! Candidate bindings: "range"',
   })
   const slow = failure('select sum(sqrt(a.range * b.range)) from range(100000) a, range(100000) b')
-  // One that comes before the query has begun is lost.
+  // The interrupt is repeated, because one that comes before the query has begun is lost.
   const asking = setInterval(() => engine.connection.interrupt(), 10)
   assert.deepEqual(await slow.finally(() => clearInterval(asking)), { kind: 'interrupted' })
   assert.equal(engineFailure(new TypeError('x')), null)
@@ -259,7 +259,7 @@ test('an engine has the limits and the zone that it is armed with, and nothing c
   }
 })
 
-/** "953.6 MiB" as DuckDB tells it, with one digit. */
+/** Returns the bytes of a size such as "953.6 MiB", which DuckDB prints with one digit. */
 function bytesOf(text: string): number {
   const [number, unit] = text.split(' ')
   return Number(number) * 1024 ** ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'].indexOf(unit!)
@@ -282,7 +282,7 @@ test('a file in place of another of the same second is read, not the one before'
   const own = await openEngine()
   try {
     const file = path.join(folder, 'answer.parquet')
-    // Only a file of more than ten seconds is taken from the cache.
+    // DuckDB takes only files older than ten seconds from its cache.
     const second = Math.floor(Date.now() / 1000) - 60
     for (const [index, at] of [second, second + 0.5].entries()) {
       await execute(own, `copy (select ${index} as a from range(300)) to ${literal(file)} (format parquet)`)

@@ -26,7 +26,7 @@ export { identifier, literal } from './quoting.ts'
 
 export interface Engine {
   connection: DuckDBConnection
-  /** Its memory limit. DuckDB itself reports it only in tenths of a MiB. */
+  /** The memory limit in bytes. DuckDB itself reports it only in tenths of a MiB. */
   memory_bytes: number
   close(): void
 }
@@ -41,7 +41,7 @@ export type Bindings = Record<string, Bound>
 /** The disk space for spilling, as a multiple of the job's memory, unless a smaller share of the disk is given. */
 const SPILL_FACTOR = 16
 
-/** Engines open with the default limits, since each setting that arm() changes costs 0.1 ms. */
+/** The defaults with which engines open, since each setting that arm() changes costs 0.1 ms. */
 const { memory_bytes: OPENED_BYTES, threads: OPENED_THREADS } = DEFAULT_LIMITS
 
 const SETTINGS = {
@@ -52,11 +52,12 @@ const SETTINGS = {
   autoinstall_known_extensions: 'false',
   allow_community_extensions: 'false',
   allow_persistent_secrets: 'false',
-  // It takes a file for the one before at the same path if both were written in the same second: old rows, without an error.
+  // DuckDB takes a file for an earlier one at the same path if both were written in the same second, and would return
+  // old rows without an error.
   enable_external_file_cache: 'false',
 }
 
-/** Opens an engine. It takes 7 ms, so it is called before a job comes. */
+/** Opens an engine. This takes 7 ms, so it is called before a job comes. */
 export async function openEngine(): Promise<Engine> {
   const instance = await DuckDBInstance.create(':memory:', SETTINGS)
   const connection = await instance.connect()
@@ -75,12 +76,12 @@ export interface Arms {
   memory_bytes: number
   threads: number
   temp_folder: string
-  /** The most bytes that may be spilled; null or absent: a multiple of the memory. */
+  /** The most bytes that may be spilled; a multiple of the memory if null or absent. */
   spill_bytes?: number | null
   time_zone: string
 }
 
-/** Bytes that a task with this memory may spill. */
+/** Returns the bytes that a task with this memory may spill. */
 export function spillOf(memory_bytes: number, spill_bytes?: number | null): number {
   return Math.min(memory_bytes * SPILL_FACTOR, spill_bytes ?? Number.POSITIVE_INFINITY)
 }
@@ -100,13 +101,16 @@ export async function arm(engine: Engine, arms: Arms): Promise<void> {
 
 let zone: string | undefined
 
-/** DuckDB's name for the time zone of the process. */
+/** Returns DuckDB's name for the time zone of the process. */
 async function openedZone(engine: Engine): Promise<string> {
   zone ??= (await readTable(engine, "select current_setting('TimeZone')", {}, 1)).rows[0]![0] as string
   return zone
 }
 
-/** After this call only `paths` can be opened, no setting can change, and no more than `spill_bytes` are spilled, if given. */
+/**
+ * Seals the engine. After this call only `paths` can be opened, no setting can change, and no more than `spill_bytes`
+ * are spilled, if given.
+ */
 export async function seal(engine: Engine, paths: string[], spill_bytes?: number): Promise<void> {
   const settings = ['set enable_external_access = false', 'set lock_configuration = true']
   if (spill_bytes !== undefined) settings.unshift(`set max_temp_directory_size = '${spill_bytes}B'`)
@@ -115,8 +119,8 @@ export async function seal(engine: Engine, paths: string[], spill_bytes?: number
 }
 
 /**
- * The last query of each engine. A connection drops the stream of a query when another begins, and its rows are missing without
- * a word, so queries run one after the other.
+ * The last query of each engine. A connection drops the stream of a query when another begins, and its rows are
+ * missing without an error, so queries run one after the other.
  */
 const latest = new WeakMap<Engine, Promise<unknown>>()
 
@@ -145,12 +149,12 @@ function columnsOf(result: DuckDBResult): Column[] {
   return result.deduplicatedColumnNames().map((name, index) => columnOf(name, result.columnType(index)))
 }
 
-/** The rows hold more text than the caller allows. */
+/** Says that the rows hold more text than the caller allows. */
 export class TooLarge extends Error {}
 
 export interface ReadOptions {
   floats?: Floats
-  /** The most text in the rows that are kept; readTable throws TooLarge beyond it. */
+  /** The most characters of text in the rows that are kept. readTable throws TooLarge beyond it. */
   characters?: number
 }
 
@@ -219,7 +223,7 @@ async function eachChunk(result: DuckDBResult, tell: (chunk: DuckDBDataChunk) =>
 
 type Convert = ReturnType<typeof cellConverter>
 
-/** The first rows of a chunk. */
+/** Gives the first rows of a chunk. */
 function* rowsOf(chunk: DuckDBDataChunk, convert: readonly Convert[], most: number): Generator<Cell[]> {
   const wanted = Math.min(chunk.rowCount, most)
   if (wanted <= 0) return
@@ -260,7 +264,7 @@ export async function keepTable(
   await execute(engine, `create table ${identifier(name)} as\n${sql}`, bindings)
 }
 
-/** The columns of a query, without running it. */
+/** Resolves to the columns of a query, which is not run. */
 export async function describeQuery(engine: Engine, sql: string): Promise<Column[]> {
   const statement = await engine.connection.prepare(sql)
   try {
@@ -272,7 +276,7 @@ export async function describeQuery(engine: Engine, sql: string): Promise<Column
   }
 }
 
-/** The progress of the running query, 0 to 100; null if DuckDB reports none. */
+/** Returns the progress of the running query, 0 to 100; null if DuckDB reports none. */
 export function queryPercent(engine: Engine): number | null {
   const { percentage } = engine.connection.progress
   return percentage >= 0 && percentage <= 100 ? percentage : null
@@ -280,7 +284,7 @@ export function queryPercent(engine: Engine): number | null {
 
 let version: string | undefined
 
-/** "DuckDB 1.5.6" */
+/** Resolves to the version, such as "DuckDB 1.5.6". */
 export async function engineVersion(engine: Engine): Promise<string> {
   if (version === undefined) {
     const { rows } = await readTable(engine, 'select version()', {}, 1)

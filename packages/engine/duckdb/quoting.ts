@@ -1,6 +1,8 @@
-/** Texts and names within SQL. It loads nothing, so that what only writes SQL does not load the engine. */
+/**
+ * Quotes texts and names within SQL. It loads nothing, so that a module that only writes SQL does not load the engine.
+ */
 
-/** A string literal for trusted statements in which DuckDB takes no parameters. */
+/** Returns a string literal for trusted statements in which DuckDB takes no parameters. */
 export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`
 }

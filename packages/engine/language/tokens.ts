@@ -17,7 +17,7 @@ export interface Token {
   to: number
 }
 
-/** Tags that print nothing themselves. */
+/** The tags that print nothing themselves. */
 const CONTROL = new Set(
   'if elsif else endif unless endunless case when endcase for endfor assign capture endcapture comment endcomment #'.split(
     ' ',
@@ -102,7 +102,7 @@ function delimited(kind: 'output' | 'tag', text: string, begin: number, close: n
   return { kind, name: '', begin, end: close + 2, from, to }
 }
 
-/** Everything up to `endraw` is text. Gives the offset after it. */
+/** Reads everything up to `endraw` as text. Returns the offset after it. */
 function readRaw(text: string, opening: Token, tokens: Token[]): number {
   RAW_END.lastIndex = opening.end
   const found = RAW_END.exec(text)
@@ -125,7 +125,7 @@ function trimBeside(text: string, tokens: Token[], index: number): void {
   if (kind === 'tag' && CONTROL.has(name)) trimLine(text, tokens[index]!, before, after)
 }
 
-/** Only the blanks beside the tag are looked at: a line may hold thousands of tags. */
+/** Trims the blanks beside a tag. It looks at these alone, because a line may hold thousands of tags. */
 function trimLine(text: string, { begin, end }: Token, before?: Token, after?: Token): void {
   const inLine = (at: number): boolean => text.charCodeAt(at) !== NEWLINE && isBlank(text.charCodeAt(at))
   let start = begin

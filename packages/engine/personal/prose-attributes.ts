@@ -83,12 +83,12 @@ function usesOf({ body, partials, title, title_line, deliver_if }: Template): Us
   ]
 }
 
-/** The attributes that the prose of a template reads. */
+/** Returns the attributes that the prose of a template reads. */
 export function attributesInProse(template: Template): string[] {
   return usesOf(template).flatMap(({ attribute }) => attribute ?? [])
 }
 
-/** Each use of a reader that does not tell which attribute it needs. */
+/** Finds each use of a reader that does not tell which attribute it needs. */
 export function readerFaults(template: Template): Fault[] {
   return usesOf(template)
     .filter(({ attribute }) => attribute === null)

@@ -1,6 +1,6 @@
 /**
- * The answers of a database: small tables, read into the engine with the types that a source has, and taken out of it. They stay within the
- * bytes that the connection allows, however many there are.
+ * The answers of a database. They are small tables, read into the engine with the types that a source has, and taken
+ * out of it again. All answers together stay within the bytes that the connection allows.
  */
 import { randomUUID } from 'node:crypto'
 import { rename, rm } from 'node:fs/promises'
@@ -34,13 +34,13 @@ export class Answers {
   readonly #engine: Engine
   readonly #name: string
   readonly #room: TableRoom
-  /** Where an answer lies that the database gives as a file. */
+  /** The path of the answer, if the database gives it as a file. */
   readonly #file: string
   #count = 0
   #rows = 0
   #bytes = 0
 
-  /** `name`: of the source whose database answers. */
+  /** Makes the store of answers. `name`: the source whose database answers. */
   constructor(engine: Engine, { name, room }: { name: string; room: TableRoom }) {
     this.#engine = engine
     this.#name = name
@@ -48,12 +48,12 @@ export class Answers {
     this.#file = path.join(room.temp_folder, `${randomUUID()}.answer`)
   }
 
-  /** What stays readable once the engine is sealed. */
+  /** Returns the paths that stay readable once the engine is sealed. */
   get paths(): string[] {
     return [this.#file]
   }
 
-  /** The rows and bytes that came since the last call. */
+  /** Returns the rows and bytes that came since the last call. */
   takeCounts(): { rows: number; bytes: number } {
     const taken = { rows: this.#rows, bytes: this.#bytes }
     this.#rows = 0
@@ -61,7 +61,7 @@ export class Answers {
     return taken
   }
 
-  /** The rows of the query that the reader runs. */
+  /** Returns the rows of the query that the reader runs. */
   async of(reader: Reader, open: Answering): Promise<Answer[]> {
     const { name, drop } = await this.kept(reader, open)
     try {
@@ -71,7 +71,7 @@ export class Answers {
     }
   }
 
-  /** The answer as a table of the engine. */
+  /** Returns the answer as a table of the engine. */
   async kept(reader: Reader, open: Answering): Promise<Kept> {
     const columns = await reader.schema()
     return 'fetch' in reader
@@ -84,7 +84,7 @@ export class Answers {
     return `answer ${this.#count} of ${this.#name}`
   }
 
-  /** The answer as a file, where the engine may read it once it is sealed. */
+  /** Returns the answer as a file, at a path where the engine may read it once it is sealed. */
   async #keptFile(reader: FileReader, columns: readonly RemoteColumn[], open: Answering): Promise<Kept> {
     const fetched = await reader.fetch(open.signal, (bytes) => this.#vet(bytes, open.connection))
     this.#bytes += fetched.bytes
@@ -137,7 +137,7 @@ export class Answers {
 
   async #rowsOf(name: string): Promise<Answer[]> {
     const described = await describeQuery(this.#engine, `select * from ${identifier(name)}`)
-    // MySQL compares a text by its bytes where it is bytes.
+    // MySQL compares a text by its bytes if its type is bytes.
     const list = described.map(({ name: column, database_type }) =>
       database_type === 'BLOB'
         ? `decode(${identifier(column)}) as ${identifier(column)}`

@@ -25,9 +25,9 @@ import { attachThere } from './there.ts'
 
 export interface AttachOptions {
   roots: Roots
-  /** For Liquid in `file` and for queries, with periods resolved. */
+  /** The variables for Liquid in `file` and for queries, with periods resolved. */
   vars: Record<string, unknown>
-  /** For conditions on rows. */
+  /** The resolved periods, for conditions on rows. */
   periods_resolved: Record<string, unknown>
   /** The number of blocks that read each source. */
   readers: ReadonlyMap<string, number>
@@ -35,13 +35,13 @@ export interface AttachOptions {
   signal: AbortSignal
   /** A folder for this job alone; not created yet. */
   temp_folder: string
-  /** The most bytes that may be written there; null or absent: a multiple of the memory. */
+  /** The most bytes that may be written there; a multiple of the memory if null or absent. */
   spill_bytes?: number | null
-  /** The reader of a personal template, whose rows are let through. */
+  /** The reader of a personal template, whose rows are let through; null for other templates. */
   reader: Reader | null
   peek: boolean
   keeping: Keeping
-  /** For sources that could stay in their database: what needs their rows, in words. */
+  /** The block that needs the rows, in words, for each source that could stay in its database. */
   moved?: ReadonlyMap<string, string>
 }
 
@@ -99,7 +99,7 @@ async function attachWhole(
   return unspoken(source, () => attachFile(engine, given, files))
 }
 
-/** The condition of a source on its rows, with the values of its variables. */
+/** Returns the condition of a source on its rows, with the values of its variables. */
 function conditionOf(
   { where }: Source,
   { periods_resolved: vars, peek }: AttachOptions,
@@ -108,7 +108,7 @@ function conditionOf(
   return { text: where.text.trim(), condition: new RowCondition(where.text, peek ? null : vars) }
 }
 
-/** Loaded on demand, as the files are fetched. */
+/** Makes the chooser of parts of Parquet files. It is loaded on demand, as the files are fetched. */
 async function partsOf(
   engine: Engine,
   { columns }: Source,
@@ -119,10 +119,10 @@ async function partsOf(
   return new Parts(engine, { condition, peek, declared: Object.keys(columns) })
 }
 
-/** Loaded on demand: the HTTP client costs 77 ms and 15 MB, and most jobs do not need it. */
+/** This is loaded on demand, because the HTTP client costs 77 ms and 15 MB, and most jobs do not need it. */
 const fetching = () => import('./remote/remote.ts')
 
-/** The files that a path or pattern names; remote ones are downloaded. */
+/** Returns the files that a path or pattern names. Remote files are downloaded. */
 async function filesOf(
   source: Source,
   file: string,
@@ -178,9 +178,9 @@ async function fetchAddress(file: string, options: RemoteOptions): Promise<Sourc
 
 /** The variables of a run, whose periods are resolved while sources are attached. */
 export interface Variables {
-  /** The source that must be attached before the variable has a value. */
+  /** Returns the source that must be attached before the variable has a value; null if there is none. */
   waitsFor(name: string): string | null
-  /** As given by the caller, for Liquid in a path. */
+  /** The values as given by the caller, for Liquid in a path. */
   readonly given: Record<string, unknown>
   resolve(attached: ReadonlyMap<string, Attached>): Promise<Record<string, unknown>>
 }

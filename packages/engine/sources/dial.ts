@@ -9,7 +9,7 @@ export const CONNECT_TIMEOUT_MS = 10_000
 
 export interface Dialed {
   socket: Socket
-  /** Undefined for plain text. */
+  /** The options of TLS; undefined for plain text. */
   tls: { servername?: string; rejectUnauthorized: boolean; ca?: string } | undefined
 }
 

@@ -1,6 +1,6 @@
 /**
- * Refuses a query that gives too much before all of it has come. Once more than 1 MB is here, or more rows than the connection allows, the database
- * counts the rows of the query. What is small is never asked for twice.
+ * Refuses a query that gives too much before all of it has come. Once more than 1 MB is here, or more rows than the
+ * connection allows, the database counts the rows of the query. Small results are never counted.
  */
 import type { OpenConnection } from '@assay/model/connection'
 import { dialectOf } from '../dialects/engines.ts'
@@ -15,16 +15,19 @@ import type { Kind, OpenOptions } from './kind.ts'
 import type { TableRoom } from './rows/large-tables.ts'
 import { SourceError } from './source.ts'
 
-/** Bytes that may come before the rows are counted. */
+/** The bytes that may come before the rows are counted. */
 const FEW_BYTES = 1_000_000
-/** The first rows may be larger than the others, so only what would exceed the bytes by this factor is refused by them. */
+/**
+ * The factor by which the foreseen bytes must exceed the limit for a refusal, because the first rows may be larger
+ * than the others.
+ */
 const CERTAIN = 2
 
 export interface ForeseenQuery {
   kind: Kind
   /** The options of the query itself. */
   open: OpenOptions
-  /** The text of the query, and what binds it. */
+  /** The text of the query, and the values that it binds. */
   text: string
   bound(text: string): BoundQuery
   room: TableRoom
@@ -41,7 +44,9 @@ export class Foreseen {
     this.#query = query
   }
 
-  /** `rows` of the bytes so far; null where they are not known. Throws SourceError for too much. */
+  /**
+   * Throws SourceError if the query gives too much. `rows`: the rows of the bytes so far; null if they are not known.
+   */
   async judge(rows: number | null, bytes: number): Promise<void> {
     const { connection } = this.#query.open
     const { limits } = connection
@@ -60,7 +65,10 @@ export class Foreseen {
       )
   }
 
-  /** Null where the database does not count it: it may refuse the query as a part of another, or a second session. */
+  /**
+   * Returns the number of rows; null if the database does not count them. It may refuse the query as a part of
+   * another, or a second session.
+   */
   async #count(): Promise<number | null> {
     const { kind, open, text, bound, room, name } = this.#query
     const { connection } = open
@@ -84,7 +92,7 @@ export class Foreseen {
 export const tooManyRows = (connection: OpenConnection, rows: number): SourceError =>
   tooMuch(connection, `${rows} rows, which is more than ${connection.limits.rows} rows`, 'rows')
 
-/** What an answer gives beyond a limit of its connection. */
+/** Returns the error for an answer that exceeds a limit of its connection. */
 export function tooMuch({ name }: OpenConnection, what: string, limit: string): SourceError {
   return new SourceError(
     `The query over the connection "${name}" gives ${what} (its limits.${limit}): aggregate in the query, or raise the limit.`,

@@ -12,7 +12,7 @@ import type { SourceError } from './source.ts'
 
 export interface RemoteColumn {
   name: string
-  /** The type of its values as they are written into the engine. */
+  /** The type of the values as they are written into the engine. */
   type: DuckDBType
   /** The type of the table's column if it differs: `json` for text. */
   declared?: string
@@ -22,23 +22,26 @@ export interface RemoteColumn {
   numeric?: boolean
 }
 
-/** Rows by column. The columns are reused for the next batch. */
+/** Rows by column. The column objects are reused for the next batch. */
 export interface ColumnBatch {
   rows: number
-  /** Bytes of the values as received. */
+  /** The bytes of the values as received. */
   bytes: number
   columns: readonly BatchColumn[]
 }
 
-/** All rows of a query as a Parquet file, which the engine reads where it lies. */
+/** All rows of a query as a Parquet file, which the engine reads from its place on disk. */
 export interface RowsFile {
   file: string
   bytes: number
-  /** The error for a file that the engine cannot read; `reason` is the engine's. */
+  /** Returns the error for a file that the engine cannot read. `reason`: that of the engine. */
   explain(reason: string): SourceError
 }
 
-/** A value contradicts the type guessed from the first ones: schema() and read() start again, with that knowledge. */
+/**
+ * Says that a value contradicts the type guessed from the first ones. schema() and read() start again, with that
+ * knowledge.
+ */
 export class Misjudged extends Error {}
 
 /** One running query. */
@@ -61,8 +64,8 @@ export interface FileReader extends AnyReader {
 
 export interface BatchReader extends AnyReader {
   /**
-   * The rows, in order. A batch is fetched when the caller asks for it, so that memory stays bounded. If `signal` is
-   * aborted it rejects, and the database is told to stop. Rejects with Misjudged at most once.
+   * Gives the rows, in order. A batch is fetched when the caller asks for it, so that memory stays bounded. If
+   * `signal` is aborted it rejects, and the database is told to stop. Rejects with Misjudged at most once.
    */
   read(signal: AbortSignal): AsyncIterable<ColumnBatch>
 }
@@ -72,18 +75,21 @@ export interface ProbeOptions {
   /** The time zone in which the database reads times without a zone. */
   time_zone: string
   roots: Roots
-  /** Milliseconds until the query must end. */
+  /** The milliseconds until the query must end. */
   timeout_ms: number
   signal: AbortSignal
 }
 
 export interface OpenOptions extends ProbeOptions {
   query: BoundQuery
-  /** For a query that cuts moments into days of `time_zone`: a query of the cut column, which shows its type. */
+  /**
+   * A query of the cut column, which shows its type, for a query that cuts moments into days of `time_zone`; else
+   * null.
+   */
   cut: string | null
   /** A folder for this job alone; not created yet. */
   temp_folder: string
-  /** Only the columns are needed: the query is not run. */
+  /** True if only the columns are needed. The query is not run. */
   peek: boolean
 }
 
@@ -95,7 +101,7 @@ export interface Kind {
 }
 
 export interface Probe {
-  /** "PostgreSQL 16.2" */
+  /** The name and version of the server, such as "PostgreSQL 16.2". */
   server: string
   /** A sentence that says what keeps queries from writing. */
   read_only: string

@@ -1,6 +1,7 @@
 /**
- * What the user of a connection can do beyond reading. A read-only session does not stop all of it: a superuser's query can read
- * the server's files or reload its settings. Such a user is refused unless the connection says that this is accepted.
+ * Refuses users of a connection who can do more than read. A read-only session does not stop all of it: a superuser's
+ * query can read the server's files or reload its settings. Such a user is refused unless the connection says that
+ * this is accepted.
  */
 import type { OpenConnection } from '@assay/model/connection'
 import { SourceError } from './source.ts'

@@ -23,7 +23,10 @@ export interface PushedRule {
 
 const NOTHING: PushedRule = { sql: null, variables: [], values: {} }
 
-/** `options`: those of the statement itself. Throws TemplateFault, UnfitReader and SourceError. */
+/**
+ * Returns the rule for a statement. `options`: those of the statement itself. Throws TemplateFault, UnfitReader and
+ * SourceError.
+ */
 export async function pushedRule(
   { query, name }: Source,
   person: Person | null,
@@ -58,7 +61,7 @@ async function columnsOf(kind: Kind, options: OpenOptions): Promise<RemoteColumn
   }
 }
 
-/** The classes of the rule's columns, in their order. */
+/** Resolves to the classes of the rule's columns, in their order. */
 function classesOf(
   rule: RowRule,
   columns: readonly RemoteColumn[],

@@ -1,6 +1,6 @@
 /**
- * Queries as sources. The database runs the query; its rows come in batches and become a table of the engine. Each batch is
- * written before the next is fetched, and the engine spills to disk, so that memory stays bounded.
+ * Reads queries as sources. The database runs the query; its rows come in batches and become a table of the engine.
+ * Each batch is written before the next is fetched, and the engine spills to disk, so that memory stays bounded.
  */
 import type { OpenConnection } from '@assay/model/connection'
 import type { Reader as Person } from '@assay/model/reader'
@@ -33,17 +33,17 @@ import { type Acquire, type Attached, SourceError, Stopped } from './source.ts'
 export interface QuerySource {
   source: Source
   template: Template
-  /** With the periods of the query resolved. */
+  /** The variables, with the periods of the query resolved. */
   vars: Record<string, unknown>
   roots: Roots
   acquire: Acquire
   signal: AbortSignal
   temp_folder: string
-  /** The most bytes that the run may write there; null or absent: a multiple of the memory. */
+  /** The most bytes that the run may write there; a multiple of the memory if null or absent. */
   spill_bytes?: number | null
-  /** The reader of a personal template. */
+  /** The reader of a personal template; null for other templates. */
   reader: Person | null
-  /** Learns the columns only: the query is not run. */
+  /** True to learn the columns only. The query is not run. */
   peek: boolean
 }
 
@@ -88,7 +88,7 @@ async function readQuery(
     try {
       const columns = await reader.schema()
       const asked = { kind, open, text, bound, room, name: source.name }
-      // The number of rows would tell of those that a reader may not see.
+      // The number of rows would reveal rows that a reader may not see.
       const foreseen = (source.rows ?? written.rule) ? null : new Foreseen(engine, asked)
       const loaded = { connection, room, signal: either, foreseen }
       const read = await readAll(engine, reader, { name: source.name, columns, peek }, loaded)

@@ -1,7 +1,7 @@
 /**
- * Row rules of sources. A source with a rule is filtered before anything else can read it: its relation is replaced by
- * a table of the rows that its reader may see, and its files cannot be opened any more. What the reading found, and why
- * it failed, may hold values of other rows, so neither is shown.
+ * Applies row rules of sources. A source with a rule is filtered before anything else can read it: its relation is
+ * replaced by a table of the rows that its reader may see, and its files cannot be opened any more. The findings of
+ * the reading, and the reason of a failure, may hold values of other rows, so neither is shown.
  */
 import type { ColumnDoubt, FoundColumn, FoundDialect } from '@assay/model/dialect'
 import type { Reader as Person } from '@assay/model/reader'
@@ -15,7 +15,7 @@ import { engineCondition } from '../personal/condition-sql.ts'
 import { NoRoom } from './room.ts'
 import { type Attached, SourceError, Stopped } from './source.ts'
 
-/** The name of the rows while they are chosen; no template can write it. */
+/** The name of the relation of all rows while they are chosen. No template can write it. */
 const CHOSEN = 'rows of the reader'
 
 /**

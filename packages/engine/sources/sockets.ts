@@ -15,7 +15,10 @@ export interface SocketWanted {
   targets: readonly string[]
 }
 
-/** Rejects with BlockedError, ResolveError, or an error with a `code`. The socket is connected and paused. */
+/**
+ * Opens a socket. Rejects with BlockedError, ResolveError, or an error with a `code`. The socket is connected and
+ * paused.
+ */
 export type OpenSocket = (wanted: SocketWanted) => Promise<Socket>
 
 let current: OpenSocket = ({ host, port, targets }) =>

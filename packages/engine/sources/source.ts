@@ -13,9 +13,9 @@ export interface Attached {
   readings?: readonly FoundColumn[]
   /** Set if the rows stay in a database, which computes what is needed. */
   asked?: AskedThere
-  /** What is to be said of what was kept of it, as a sentence. */
+  /** A sentence about kept rows of the source that are in doubt. */
   doubt?: string
-  /** The files that its view reads: they stay readable after the engine is sealed. */
+  /** The files that its view reads, which stay readable after the engine is sealed. */
   paths: string[]
   /** Rejects with SourceError if a file that the view reads has changed since it was attached. */
   verify(): Promise<void>
@@ -52,10 +52,16 @@ export interface AcquiredConnection {
 /** Gets the connection of this name. Rejects with SourceError if there is none, or if it is refused. */
 export type Acquire = (name: string, signal: AbortSignal) => Promise<AcquiredConnection>
 
-/** The source cannot be read: the job ends as `source_unavailable` with this message, which holds no absolute path. */
+/**
+ * Says that the source cannot be read. The job ends as `source_unavailable` with this message, which holds no absolute
+ * path.
+ */
 export class SourceError extends Error {}
 
-/** The database refused the query over a connection. `reason`: its words, and a hint. `timedOut`: the query ran into its time limit. */
+/**
+ * Says that the database refused the query over a connection. `reason`: its words, and a hint. `timedOut`: whether the
+ * query ran into its time limit.
+ */
 export class QueryRefused extends SourceError {
   readonly timedOut: boolean
 
@@ -76,5 +82,5 @@ export function brokeOff({ name }: Pick<OpenConnection, 'name'>, reason: string)
   return new SourceError(`The connection "${name}" broke off: ${reason}.`)
 }
 
-/** The parent asked to stop. */
+/** Says that the parent asked to stop. */
 export class Stopped extends Error {}

@@ -26,7 +26,7 @@ export function tableThere(of: string, known: ReadonlySet<string>, position: Pos
   }
 }
 
-/** The query of a fence, in the SQL of its database. */
+/** Returns the query of a fence, in the SQL of its database. */
 export function queryThere(
   { name, text, line, opening }: Fence,
   connection: string,

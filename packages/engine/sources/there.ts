@@ -51,7 +51,7 @@ export async function attachThere(
   }
 }
 
-/** Further variables of what is asked. */
+/** Further variables of a question, and their values. */
 export interface Bound {
   variables: readonly Pick<Variable, 'name' | 'type' | 'items'>[]
   values: Readonly<Record<string, unknown>>
@@ -62,7 +62,7 @@ export class There {
   readonly #engine: Engine
   readonly #options: QuerySource
   readonly connection: OpenConnection
-  /** The author's query, or all of the table. */
+  /** The author's query, or a query of the whole table. */
   readonly text: string
   #statements: string[] = []
   readonly #answers: Answers
@@ -95,7 +95,7 @@ export class There {
     return new There(engine, options, { connection, syntax })
   }
 
-  /** The paths that stay readable once the engine is sealed. */
+  /** Returns the paths that stay readable once the engine is sealed. */
   get paths(): string[] {
     return this.#answers.paths
   }
@@ -117,7 +117,7 @@ export class There {
     }
   }
 
-  /** The columns, as a table without rows. */
+  /** Attaches the columns, as a table without rows. */
   async attach(): Promise<Attached> {
     const { source } = this.#options
     const began = performance.now()
@@ -147,33 +147,33 @@ export class There {
     }
   }
 
-  /** Refuses more rows than the connection allows, before the first is read. */
+  /** Throws an error if there are more rows than the connection allows, before the first is read. */
   async mayMove(moved: string): Promise<void> {
     const refusal = this.refusal(moved, await this.count())
     if (refusal !== null) throw new SourceError(refusal)
   }
 
-  /** The rows of the query, or of another one, as the database counts them. */
+  /** Resolves to the number of rows of the query, or of another one, as the database counts them. */
   async count(query = this.text, bound: Bound = NOTHING_BOUND): Promise<number> {
     const select: Select = { from: { query }, list: { n: counted } }
     const [row] = await this.answered(printSelect(select, dialectOf(this.connection.kind)), bound)
     return numberOf(row?.n)
   }
 
-  /** The rule of the rows of a metric, as a condition of its statements. */
+  /** Resolves to the rule of the rows of a metric, as a condition of its statements. */
   rule(): Promise<PushedRule> {
     const { source, reader } = this.#options
     return this.#within((kind, open) => pushedRule(source, reader, kind, open))
   }
 
-  /** The sentence that refuses to move so many rows; null where the connection allows them. */
+  /** Returns the sentence that refuses to move so many rows; null if the connection allows them. */
   refusal(moved: string, rows: number): string | null {
     const { name, limits } = this.connection
     if (rows <= limits.rows) return null
     return `${moved} reads its rows here, and the database counts ${rows}, more than the ${limits.rows} that the connection "${name}" allows (its limits.rows): aggregate there, by \`\`\`sql NAME at: ${name}, or raise the limit.`
   }
 
-  /** Reads some rows, into the table of the source where `isKept`. Returns how many they are, and their bytes. */
+  /** Reads some rows, into the table of the source if `isKept`. Resolves to their number, and their bytes. */
   sample(
     most: number,
     isKept: boolean,
@@ -198,7 +198,7 @@ export class There {
     return this.answered(printSelect(select, dialectOf(this.connection.kind)))
   }
 
-  /** The columns of a query that nobody runs. */
+  /** Resolves to the columns of a query, which is not run. */
   columnsOf(text: string, bound: Bound = NOTHING_BOUND): Promise<RemoteColumn[]> {
     return this.#within(async (kind, open) => {
       const reader = await kind.open({ ...open, query: this.#bound(kind, text, bound), peek: true })
@@ -210,7 +210,7 @@ export class There {
     })
   }
 
-  /** What would be sent. */
+  /** Resolves to the text that would be sent. */
   async boundText(text: string, bound: Bound = NOTHING_BOUND): Promise<BoundQuery> {
     return this.#bound(await kindOf(this.connection.kind), text, bound)
   }

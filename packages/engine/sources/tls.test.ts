@@ -1,4 +1,7 @@
-/** TLS to databases, against servers that are started here with a certificate of their own for the name localhost. */
+/**
+ * Tests TLS to databases, against servers that are started here with a certificate of their own for the name
+ * localhost.
+ */
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -20,11 +23,11 @@ const there = (program: string): boolean =>
 interface TlsServer {
   kind: 'postgresql' | 'mysql'
   port: number
-  /** Its own certificate. */
+  /** The certificate of the server. */
   cert: string
   options: ConnectionOptions
   password: string
-  /** Gives one row: with which cipher it is asked, if any. */
+  /** A query of one row with the cipher of the session, if it has one. */
   cipher: string
   stop(): Promise<void>
 }

@@ -7,7 +7,7 @@ import { textWidthOf } from '../text-width.ts'
 import { placesOf, type SceneItem } from './places.ts'
 import { fitted } from './size.ts'
 
-/** Refuses data by address: nothing is fetched, and no file is read. */
+/** Refuses data by address, so that nothing is fetched and no file is read. */
 const refuse = (): Promise<never> => Promise.reject(new Error('A chart may only hold its own data.'))
 
 const silent = {
@@ -26,11 +26,11 @@ let loading: Promise<[typeof import('vega'), typeof import('vega-lite')]> | unde
 
 async function load(): Promise<[typeof import('vega'), typeof import('vega-lite')]> {
   const both = await Promise.all([import('vega'), import('vega-lite')])
-  // Vega's own guess without a canvas is 0.8 of the size for each letter, which leaves much of a phone empty.
+  // Vega estimates 0.8 of the size for each letter without a canvas, which leaves much of a phone empty.
   const { textMetrics } = both[0] as unknown as { textMetrics: Metrics }
   textMetrics.width = ({ fontSize = 11, limit = 0 }, text) => {
     const width = textWidthOf(String(text ?? ''), fontSize)
-    // A text that is cut takes little more room than its limit.
+    // A text that is cut takes a little more room than its limit.
     return limit > 0 ? Math.min(limit + 4, width) : width
   }
   return both
@@ -71,7 +71,7 @@ export async function drawChart(
   }
 }
 
-/** Each value gets its index, by which the marks that show it are found. */
+/** Gives each value its index, by which the marks that show it are found. */
 function numbered(spec: Record<string, unknown>): Record<string, unknown> {
   const values = (spec.data as { values?: object[] } | undefined)?.values
   if (!Array.isArray(values)) return spec

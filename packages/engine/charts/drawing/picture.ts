@@ -7,7 +7,10 @@ import { createRequire } from 'node:module'
 
 const require = createRequire(import.meta.url)
 const FONTS = ['DejaVuSans.ttf', 'DejaVuSans-Bold.ttf']
-/** For dense screens: a narrow drawing of 300 pixels is shown at up to 400. Bounded, because the cost grows with the area. */
+/**
+ * The pixels of the picture for one of the drawing, for dense screens. A narrow drawing of 300 pixels is shown at up
+ * to 400. The scale is bounded, because the cost grows with the area.
+ */
 const SCALE = 3
 const WIDTH_MOST = 2000
 const HEIGHT_MOST = 4000
@@ -28,7 +31,7 @@ async function load(): Promise<Renderer> {
   return { Resvg, fonts }
 }
 
-/** Renders on a white background. */
+/** Renders a drawing as PNG on a white background. */
 export async function drawPicture(svg: string): Promise<Buffer> {
   const { Resvg, fonts } = await (loading ??= load())
   const font = { fontBuffers: fonts, defaultFontFamily: 'DejaVu Sans', sansSerifFamily: 'DejaVu Sans' }

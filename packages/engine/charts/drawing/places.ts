@@ -17,7 +17,7 @@ export interface SceneItem {
   outerRadius?: number
 }
 
-/** If several marks show a value, the first kind in this list counts. */
+/** The kinds of marks in order. If several marks show a value, the first kind counts. */
 const RANK = ['symbol', 'line', 'rect', 'arc', 'area']
 
 interface Found {
@@ -27,7 +27,10 @@ interface Found {
   rank: number
 }
 
-/** `places`: "x,y,index,panel" of each value; `panels`: "left,top,width,height" of each area. In the drawing's pixels. */
+/**
+ * Returns the places in the drawing's pixels. `places`: "x,y,index,panel" of each value. `panels`:
+ * "left,top,width,height" of each area.
+ */
 export function placesOf(
   root: SceneItem,
   origin: readonly [number, number],

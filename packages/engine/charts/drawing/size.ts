@@ -1,4 +1,7 @@
-/** One specification as two drawings: for a page, and for a phone, where there are fewer ticks but no smaller letters. */
+/**
+ * Makes two drawings from one specification: for a page, and for a phone, which has fewer ticks but no smaller
+ * letters.
+ */
 import type { Kept } from '../chart-values.ts'
 import { axisTitle, valueText } from '../labels.ts'
 import { LETTERS_NARROW, LOOK, NARROW, WIDE } from '../marks/look.ts'
@@ -6,20 +9,20 @@ import { linesOf, textWidthOf } from '../text-width.ts'
 
 type Spec = Record<string, unknown>
 
-/** The height of a line of a name in two lines. */
+/** The pixels of a line of a name in two lines. */
 const LINE = 14
-/** Between the names of two columns, and between the names of rows and the columns. */
+/** The pixels between the names of two columns, and between the names of rows and the columns. */
 const APART = 4
-/** The least width of a column for a slanted name. Narrower columns show every second name, or fewer. */
+/** The least width of a column for a slanted name, in pixels. Narrower columns show every second name, or fewer. */
 const SLANTED = 17
 const SLANT = -45
-/** The width of a name in a narrow drawing. */
+/** The width of a name in a narrow drawing, in pixels. */
 const NARROW_NAME = 110
 
 const isSpec = (value: unknown): value is Spec =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** A specification of the width, with the look of all charts where it has none. */
+/** Returns a specification of the width, with the look of all charts where it has none. */
 export function fitted(given: Spec, size: 'wide' | 'narrow'): Spec {
   const narrow = size === 'narrow'
   const width = narrow ? NARROW : WIDE
@@ -40,7 +43,10 @@ export function fitted(given: Spec, size: 'wide' | 'narrow'): Spec {
   return inLines(narrow ? relaxed(sized) : sized) as Spec
 }
 
-/** Names down the side that are too long for a line stand in two; those of the columns of a grid are placed by its width. */
+/**
+ * Puts names down the side that are too long for a line into two lines. Names of the columns of a grid are placed by
+ * its width.
+ */
 function inLines(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(inLines)
   if (!isSpec(value)) return value
@@ -105,12 +111,15 @@ function linesDown(names: readonly string[], width: number): Spec {
     ...whole,
     labelLineHeight: LINE,
     labelExpr: `${JSON.stringify(lines)}[${at}]`,
-    // Both lines together stand in the middle of their row.
+    // The condition centers both lines in the middle of their row.
     labelBaseline: { condition: { test: two, value: 'line-bottom' }, value: 'middle' },
   }
 }
 
-/** What panels of one measure show, and the value of their target, whose line has no room for a name among theirs. */
+/**
+ * Returns the measure of panels that share one, and the value of their target, whose line has no room for a name
+ * there; null for none.
+ */
 function subtitleOf({ usermeta }: Spec): string | null {
   const { labels, target, panels } = (usermeta ?? {}) as Partial<Kept>
   const label = labels?.y
@@ -136,7 +145,7 @@ function withColumns(config: Spec): Spec {
   return { ...config, legend: { ...legend, columns: 2, labelLimit: NARROW_NAME } }
 }
 
-/** Half the ticks, and names of at most about 20 letters. */
+/** Halves the ticks, and limits names to about 20 letters. */
 function relaxed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(relaxed)
   if (!isSpec(value)) return value

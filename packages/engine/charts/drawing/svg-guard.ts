@@ -22,13 +22,16 @@ const ATTRIBUTES = new Set(
 const TAG = /<(\/?)([A-Za-z][A-Za-z0-9]*)((?:\s+[A-Za-z_:][\w:.-]*="[^"<]*")*)\s*(\/?)>/y
 const ATTRIBUTE = /\s+([A-Za-z_:][\w:.-]*)="([^"<]*)"/g
 
-/** Colours that are the page's own in the dark and on paper. */
+/** Returns a colour as the page's own, for dark pages and for paper. */
 function inPage(value: string): string {
   const property = PROPERTY_OF_COLOR.get(value)
   return property === undefined ? value : `var(${property}, ${value})`
 }
 
-/** `prefix` is put before each id; it holds letters, digits and "-" only. `recolor`: whether the page's own colours are asked for. */
+/**
+ * Filters SVG. `prefix`: put before each id; it holds letters, digits and "-" only. `recolor`: whether to use the
+ * page's own colours.
+ */
 export function guardSvg(svg: string, prefix: string, { recolor = true } = {}): string {
   let kept = ''
   for (let at = 0; at < svg.length; ) {

@@ -1,7 +1,7 @@
 /**
- * Charts as mermaid fences, which GitHub, GitLab, Obsidian and Notion draw. `xychart-beta` is the name that old and new
- * versions know. Null where mermaid cannot draw it well: it has no legend, no missing values, no exponents, no scatter, and
- * its categories overlap beyond two dozen.
+ * Writes charts as mermaid fences, which GitHub, GitLab, Obsidian and Notion draw. `xychart-beta` is the name that old
+ * and new versions know. The result is null if mermaid cannot draw the chart well: it has no legend, no missing
+ * values, no exponents, no scatter, and its categories overlap beyond two dozen.
  */
 
 import type { Chart } from '@assay/model/insight'
@@ -24,7 +24,10 @@ export function mermaidChart(chart: Chart): string | null {
   return lines && ['```mermaid', ...lines, '```'].join('\n')
 }
 
-/** Quotes end a label, "%%{" would begin a directive, and "#" or ";" an entity. Longer than this it would run off the page. */
+/**
+ * Returns a text that is safe as a label. Quotes end a label, "%%{" would begin a directive, and "#" or ";" an entity.
+ * A longer text would extend beyond the page.
+ */
 function label(text: string, most = 40): string {
   const clean = plainLine(text)
     .replace(/["`]/g, "'")
@@ -35,7 +38,7 @@ function label(text: string, most = 40): string {
   return `"${shown || ' '}"`
 }
 
-/** A number as mermaid reads it; null if it would need an exponent. */
+/** Returns a number as mermaid reads it; null if it would need an exponent. */
 function plainNumber(value: number): string | null {
   const text = String(Number(value.toPrecision(6)))
   return text.includes('e') ? null : text
@@ -67,7 +70,7 @@ function xychart(chart: Chart, points: Point[]): string[] | null {
     bars || chart.type === 'area',
   )
   const { x, y } = chartLabels(chart)
-  // Long names overlap below bars, and have room beside bars that lie on their side.
+  // Long names overlap below bars, but have room beside horizontal bars.
   const onSide = chart.type === 'funnel' || liesOnSide(chart.type, chartXKind(chart), points)
   return [
     `xychart-beta${onSide ? ' horizontal' : ''}`,
@@ -78,7 +81,10 @@ function xychart(chart: Chart, points: Point[]): string[] | null {
   ]
 }
 
-/** mermaid starts its axis at the least value: bars need zero, and a single value needs some room. */
+/**
+ * Returns the range of the axis. Mermaid starts its axis at the least value, but bars need zero, and a single value
+ * needs some room.
+ */
 function axisRange(values: number[], fromZero: boolean): string {
   let low = Math.min(...values, ...(fromZero ? [0] : []))
   let high = Math.max(...values, ...(fromZero ? [0] : []))

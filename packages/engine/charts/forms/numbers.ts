@@ -1,4 +1,4 @@
-/** The numbers of a chart as text, shown beside each drawing because paper and terminals have no tooltip. */
+/** Writes the numbers of a chart as text, shown beside each drawing because paper and terminals have no tooltip. */
 
 import type { Chart } from '@assay/model/insight'
 import { formatCount } from '../../printing/format.ts'
@@ -17,19 +17,22 @@ import { funnelText, shortX, stepText, valueText, xText } from '../labels.ts'
 const MOST_LISTED = 12
 const MOST_SERIES = 6
 
-/** At most 6 significant digits, without thousands separators, so that the text can be read back as a number. */
+/**
+ * Writes a number with at most 6 significant digits, without thousands separators, so that the text can be read back
+ * as a number.
+ */
 export function shortNumber(value: number): string {
   const rounded = Number.isInteger(value) ? value : Number(value.toPrecision(6))
   return String(rounded === 0 ? 0 : rounded)
 }
 
 export interface Series {
-  /** Empty if there is only one series. */
+  /** The name of the series; empty if there is only one. */
   name: string
   points: Point[]
 }
 
-/** The distinct values in order of first appearance. */
+/** Returns the distinct series in order of first appearance. */
 export function seriesOf(points: Point[]): Series[] {
   const found = new Map<string, Point[]>()
   for (const point of points) {
@@ -41,7 +44,7 @@ export function seriesOf(points: Point[]): Series[] {
   return [...found].map(([name, list]) => ({ name, points: list }))
 }
 
-/** A plain sentence; empty for a chart without values. */
+/** Returns a plain sentence; empty for a chart without values. */
 export function chartNumbers(chart: Chart): string {
   const points = chartPoints(chart)
   const known = points.filter((point) => point.y !== null)
@@ -54,7 +57,7 @@ export function chartNumbers(chart: Chart): string {
   return `${sentence(chart, points)}.${marksText(chart)}${cut}`
 }
 
-/** The target and the events that are drawn. */
+/** Returns the target and the events that are drawn, as text. */
 function marksText(chart: Chart): string {
   const [target, events] = [chartTarget(chart), chartEvents(chart)]
   const aim = target === null ? '' : ` Target: ${valueText(chartLabels(chart).y, target)}.`
@@ -83,7 +86,7 @@ function sentence(chart: Chart, points: Point[]): string {
   return [...shown, ...(more > 0 ? [`${more} more series`] : [])].join('; ')
 }
 
-/** The series of each panel of small multiples, named after both. */
+/** Returns the series of each panel of small multiples, named after both. */
 function panelsOf(points: Point[]): Series[] {
   const panels = Map.groupBy(points, ({ by }) => by)
   return [...panels].flatMap(([by, own]) =>
@@ -93,7 +96,7 @@ function panelsOf(points: Point[]): Series[] {
 
 const nameIn = (by: string, name: string): string => (name === '' ? by : `${by}, ${name}`)
 
-/** By the format of the column, else so that it can be read back as a number. */
+/** Writes a number by the format of the column, else so that it can be read back as a number. */
 export function numberText(chart: Chart, point: Point): string {
   const label = measureAt(chart, point)
   if (point.y === null) return 'none'
@@ -142,7 +145,7 @@ const OWN_SENTENCES: Partial<Record<Chart['type'], (chart: Chart, points: Point[
   heatmap: heatmapNumbers,
 }
 
-/** "2.1 (1.5 to 2.7)" */
+/** Writes an interval, such as "2.1 (1.5 to 2.7)". */
 export function intervalText(chart: Chart, point: Point): string {
   const { y, low, high } = point
   const label = measureAt(chart, point)

@@ -1,4 +1,4 @@
-/** Charts of steps, intervals and shades as Unicode. */
+/** Writes charts of steps, intervals and shades as Unicode. */
 
 import type { Chart } from '@assay/model/insight'
 import { plainLine } from '../../printing/escape.ts'
@@ -21,14 +21,14 @@ export function padded(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - textWidth(text)))
 }
 
-/** Gives the column, from 0 to WIDTH - 1, of a value between the least and the most of all. */
+/** Returns the function from a value to its column, from 0 to WIDTH - 1, between the least and the most of all. */
 function scaleOf(values: readonly (number | null | undefined)[]): (value: number) => number {
   const known = values.filter((value) => isKnown(value))
   const [low, high] = [Math.min(...known), Math.max(...known)]
   return (value) => (high === low ? 0 : Math.round(((value - low) / (high - low)) * (WIDTH - 1)))
 }
 
-/** Totals as a mark, steps as a bar from the level before to the level after. */
+/** Writes totals as a mark, and steps as a bar from the level before to the level after. */
 export function stepsText(chart: Chart, points: Point[]): string[] {
   const column = scaleOf(points.flatMap(({ low, high }) => [low, high]))
   const names = points.map((point) => clip(shortX(point.x)))
@@ -42,7 +42,7 @@ export function stepsText(chart: Chart, points: Point[]): string[] {
   })
 }
 
-/** "├──●──┤", with the place of zero where it is within. */
+/** Writes intervals such as "├──●──┤", with the place of zero if it is within. */
 export function intervalsText(chart: Chart, points: Point[]): string[] {
   const edges = points.flatMap(({ low, high, y }) => [low, high, y])
   const known = edges.filter((edge) => isKnown(edge))
@@ -68,7 +68,7 @@ export function intervalsText(chart: Chart, points: Point[]): string[] {
 
 const SHADES = ' ░▒▓█'
 
-/** A row for each series, two letters for each x. */
+/** Writes a row for each series, with two letters for each x. */
 export function heatmapText(points: Point[]): string[] {
   const known = points.flatMap(({ y }) => (y === null ? [] : [y]))
   const [low, high] = [known.reduce((a, b) => Math.min(a, b)), known.reduce((a, b) => Math.max(a, b))]

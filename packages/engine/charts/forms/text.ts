@@ -1,4 +1,7 @@
-/** Charts as Unicode in a fence: sparklines for lines, bars for categories, a grid for points. For terminals and e-mails. */
+/**
+ * Writes charts as Unicode in a fence, for terminals and e-mails: sparklines for lines, bars for categories, a grid
+ * for points.
+ */
 
 import type { Chart } from '@assay/model/insight'
 import { fenced, plainLine } from '../../printing/escape.ts'
@@ -23,7 +26,7 @@ export function textChart(chart: Chart): string {
   return fenced(lines.join('\n'), 'text')
 }
 
-/** A drawing for each panel, below its name. */
+/** Writes a drawing for each panel, below its name. */
 function panels(chart: Chart, points: Point[]): string[] {
   if (!chart.by) return drawing(chart, points)
   const names = [...new Set(points.map(({ by }) => by))]
@@ -58,7 +61,7 @@ function drawing(chart: Chart, points: Point[]): string[] {
   })
 }
 
-/** One letter for each value or for the mean of a group of values; a blank for unknown. */
+/** Writes one letter for each value or for the mean of a group of values, and a blank for an unknown one. */
 function sparkline(values: (number | null)[]): string {
   const width = Math.min(SPARK_WIDTH, values.length)
   const means = Array.from({ length: width }, (_, index) => {
@@ -78,7 +81,7 @@ function sparkline(values: (number | null)[]): string {
     .join('')
 }
 
-/** What is known, a bar, and what is expected. */
+/** Writes the known values, a bar, and the expected values. */
 function forecastLine(points: Point[]): string {
   const line = sparkline(points.map(({ y }) => y))
   const known = points.filter(({ part }) => part === 'history').length
@@ -105,7 +108,7 @@ function bars(chart: Chart, points: Point[]): string[] {
   })
 }
 
-/** A grid of points: a cell marks one, two to four, or more of them. */
+/** Writes a grid of points. A cell marks one, two to four, or more of them. */
 function grid(points: Point[]): string[] {
   const [rows, columns] = [12, 48]
   const known = points.flatMap((point) => {

@@ -6,7 +6,7 @@ import { funnelText, stepText, valueText, xText } from '../labels.ts'
 
 import { intervalText } from './numbers.ts'
 
-/** How the nearest value is found: along the bottom, down the side, or in the plane. */
+/** The way in which the nearest value is found: along the bottom, down the side, or in the plane. */
 export type Mode = 'across' | 'down' | 'plane'
 
 /** A heading, the name of the series and the value. */
@@ -21,7 +21,7 @@ function modeOf(chart: Chart): Mode {
   if (chart.type === 'waterfall' || chart.type === 'interval' || chart.type === 'funnel') return 'down'
   if (chart.type === 'point' || chart.type === 'pie' || chart.type === 'heatmap') return 'plane'
   const [first] = (chart.spec.layer as { encoding?: { y?: { field?: string } } }[] | undefined) ?? []
-  // Bars that lie on their side have their names down the side.
+  // Horizontal bars have their names down the side.
   return first?.encoding?.y?.field === 'x' ? 'down' : 'across'
 }
 

@@ -1,24 +1,24 @@
-/** What is drawn beside the values: the line of the target and those of the events, each with its name. */
+/** Draws the marks beside the values: the line of the target and those of the events, each with its name. */
 import type { ChartEvent, Point } from '../chart-values.ts'
 import { valueText } from '../labels.ts'
 import { textWidthOf } from '../text-width.ts'
 import { CONTEXT, edgeOf, INK, LETTERS_NARROW, NARROW, QUIET } from './look.ts'
 import { HEIGHT, liesOnSide, type Plot, type Spec, typeOfX } from './scales.ts'
 
-/** A target within this share of the axis from an end has its name on the inner side of its line. */
+/** The share of the axis. A target nearer than this to an end has its name on the inner side of its line. */
 const NAME = 0.3
-/** A target below this share of the largest value has no room for its name below it. */
+/** The share of the largest value. A target below it has no room for its name below it. */
 const NEAR_AXIS = 0.1
-/** Names of events stand in lanes above the values, and a name is cut at the limit. */
+/** The pixels of a lane. Names of events stand in lanes above the values, and a name is cut at the limit. */
 const LANE = 17
 const LIMIT = 150
 const LIMIT_NARROW = 110
-/** The width of a narrow drawing without the numbers along its side. */
+/** The width of a narrow drawing without the numbers along its side, in pixels. */
 const ACROSS = NARROW - 70
-/** Between the lanes and the values. */
+/** The pixels between the lanes and the values. */
 const BASE = 4
 
-/** The line of the target and those of the events, above the other marks. */
+/** Returns the line of the target and those of the events, above the other marks. */
 export function annotations(plot: Plot): Spec[] {
   const { target, events } = plot.kept
   const onSide = areRows(plot)
@@ -31,7 +31,7 @@ export function annotations(plot: Plot): Spec[] {
 const areRows = ({ type, kept, points }: Plot): boolean =>
   type === 'interval' || liesOnSide(type, kept.x, points)
 
-/** The height that the names of events take above the values. */
+/** Returns the height that the names of events take above the values, in pixels. */
 export function roomOfEvents(plot: Plot): number {
   const { events = [] } = plot.kept
   if (plot.by || areRows(plot)) return 0
@@ -43,7 +43,7 @@ function targetMarks(plot: Plot, target: number, onSide: boolean): Spec[] {
   const data = { values: [{ target, text: `Target ${valueText(plot.kept.labels.y, target)}` }] }
   const at = { [onSide ? 'x' : 'y']: { field: 'target', type: 'quantitative' } }
   const rule = { data, mark: { type: 'rule', color: INK, strokeDash: [2, 3] }, encoding: at }
-  // The subtitle of panels tells the value (drawing/size.ts).
+  // The subtitle of panels shows the value (drawing/size.ts).
   if (plot.by) return [rule]
   const place = onSide ? { y: -5, baseline: 'bottom', align: sideOf(plot, target) } : cornerOf(plot, target)
   const mark = { type: 'text', color: INK, ...place }
@@ -51,7 +51,10 @@ function targetMarks(plot: Plot, target: number, onSide: boolean): Spec[] {
   return [rule, { data, mark: edgeOf(mark), encoding }, { data, mark, encoding }]
 }
 
-/** Above the rows, and within the drawing where the target is at one end. */
+/**
+ * Returns the side of the target's name among rows: above the rows, and within the drawing if the target is at one
+ * end.
+ */
 function sideOf({ points }: Plot, target: number): string {
   const edges = points.flatMap(({ y, low, high }) => [y ?? 0, low ?? y ?? 0, high ?? y ?? 0])
   const least = edges.reduce((a, b) => Math.min(a, b), Math.min(0, target))
@@ -60,7 +63,10 @@ function sideOf({ points }: Plot, target: number): string {
   return share < 0.2 ? 'left' : share > 0.8 ? 'right' : 'center'
 }
 
-/** The end of the line, left or right and above or below it, where the values are farthest from the name. */
+/**
+ * Returns the corner for the name: the end of the line, left or right and above or below it, where the values are
+ * farthest from the name.
+ */
 function cornerOf(plot: Plot, target: number): Spec {
   const { points } = plot
   const placeOf = placesOf(plot)
@@ -91,7 +97,10 @@ function cornerOf(plot: Plot, target: number): Spec {
   return { ...across, ...(best.above ? { dy: -6 } : { dy: 4, baseline: 'top' }) }
 }
 
-/** Each name beside its line, above the values; names that would touch stand in lanes above each other. Panels have lines only. */
+/**
+ * Draws each name beside its line, above the values. Names that would touch stand in lanes above each other. Panels
+ * have lines only.
+ */
 function eventMarks(plot: Plot, events: ChartEvent[]): Spec[] {
   const x = { field: 'x', type: typeOfX(plot) }
   if (plot.by)
@@ -126,7 +135,7 @@ function eventMarks(plot: Plot, events: ChartEvent[]): Spec[] {
 interface Placed {
   event: ChartEvent
   lane: number
-  /** Left of its line, where there is no room on its right. */
+  /** True if the name is on the left of its line, because there is no room on its right. */
   late: boolean
   from: number
   to: number
@@ -164,7 +173,9 @@ function endsOf(places: readonly number[]): [number, number] {
   ]
 }
 
-/** Times and numbers as they are; names by their first place in the list, -1 without one. */
+/**
+ * Returns the place of an x: times and numbers as they are, names by their first place in the list, -1 without one.
+ */
 function placesOf({ kept, points }: Plot): (x: Point['x']) => number {
   if (kept.x === 'time') return (x) => Date.parse(String(x))
   if (kept.x !== 'text') return Number

@@ -1,4 +1,4 @@
-/** The marks of each type of chart as Vega-Lite, over the points of points.ts. */
+/** Makes the marks of each type of chart as Vega-Lite, over the points of points.ts. */
 
 import type { ChartType } from '@assay/model/insight'
 import { drawnTitle, panelTitles } from '../labels.ts'
@@ -26,10 +26,10 @@ import { forecast, funnel, heatmap, intervals, waterfall } from './steps.ts'
 
 const PANELS_BESIDE = 3
 const PANEL_GAP = 24
-/** The width of a panel by the number of panels in a row, which are together as wide as a chart. */
+/** The width of a panel in pixels by the number of panels in a row. Together they are as wide as a chart. */
 const PANEL_WIDTHS: Record<number, number> = { 2: 312, 3: 200 }
 
-/** The part of the specification that draws: a mark with its encoding, layers, or panels of them. */
+/** Returns the part of the specification that draws: a mark with its encoding, layers, or panels of them. */
 export function layersOf(plot: Plot): Spec {
   const size = { width: plot.width, height: heightOf(plot) }
   const { type } = plot
@@ -69,7 +69,7 @@ function differInSize({ points, kept }: Plot): boolean {
   return Math.max(...sizes, 0) > 20 * Math.min(...sizes)
 }
 
-/** The title of the axis stands above the names of events, so that their lines do not cross it. */
+/** Puts the title of the axis above the names of events, so that their lines do not cross it. */
 function titledAbove(plot: Plot, marks: Spec[]): Spec[] {
   const room = roomOfEvents(plot)
   if (room === 0) return marks
@@ -122,7 +122,10 @@ function lines(plot: Plot): Spec[] {
   return [{ mark, encoding }, ...(atEnd ? endNames(plot, names) : [])]
 }
 
-/** The name of each line beside its last value, moved apart where two would touch, with an edge that keeps it readable on a line. */
+/**
+ * Draws the name of each line beside its last value, moved apart if two would touch, with an edge that keeps it
+ * readable on a line.
+ */
 function endNames(plot: Plot, names: string[]): Spec[] {
   const ends = names.flatMap((name) => {
     const last = plot.points.findLast((point) => point.series === name && point.y !== null)

@@ -1,7 +1,7 @@
 /**
- * The look of every chart: one type scale, one grid, and colours with a meaning. Blue is what the chart is about, grey
- * is context, vermilion is what is bad. The colours are those of Okabe and Ito (Color Universal Design, 2008), which
- * readers with any colour vision tell apart, darkened where they would be too pale for a line on white.
+ * Defines the look of every chart: one type scale, one grid, and colours with a meaning. Blue is what the chart is
+ * about, grey is context, vermilion is what is bad. The colours are those of Okabe and Ito (Color Universal Design,
+ * 2008), which readers with any colour vision tell apart, darkened where they would be too pale for a line on white.
  */
 
 export const INK = '#1c2024'
@@ -26,22 +26,25 @@ export const PROPERTY_OF_COLOR: ReadonlyMap<string, string> = new Map([
   ...SERIES.map((color, index): [string, string] => [color, `--chart-${index + 1}`]),
 ])
 
-/** The same colours on a dark page, as declarations. */
+/** The dark variants of these colours, as CSS declarations. */
 export const DARK_CHART = [
   '--chart-ink: #e6e8ea; --chart-quiet: #a3acb5; --chart-axis: #4a525a; --chart-grid: #2a3036; --chart-page: #14171a;',
   '--chart-1: #56b4e9; --chart-2: #f5935a; --chart-3: #3fc89b; --chart-4: #e3a0cd; --chart-5: #d9b64a;',
   '--chart-6: #9ad2f5; --chart-7: #d6a07c; --chart-8: #7d8790;',
 ].join(' ')
 
-/** Letters in pixels; a page shows a wide drawing from 665 pixels on, where these are 12. */
+/** The size of letters in pixels. A page shows a wide drawing from 665 pixels on, at which these letters are 12. */
 const LETTERS = 13
 /**
- * The letters of a narrow drawing of 300 pixels. The narrowest phones, of 320 pixels, show it at 278, where 13 become
- * 12.
+ * The size of letters of a narrow drawing of 300 pixels. The narrowest phones, of 320 pixels, show it at 278, where 13
+ * become 12.
  */
 export const LETTERS_NARROW = 13
 
-/** Vega without a canvas assumes 8 pixels a letter, which is too much; this cuts labels at about 40 letters. */
+/**
+ * The most pixels of a label by Vega's estimate. Vega without a canvas assumes 8 pixels a letter, which is too much;
+ * this cuts labels at about 40 letters.
+ */
 export const LABEL_LIMIT = 320
 
 export const LOOK = {
@@ -103,7 +106,7 @@ export const LOOK = {
   range: { category: SERIES },
 }
 
-/** The title sits above the axis, where it needs no room beside the numbers. */
+/** The options that put the title above the axis, where it needs no room beside the numbers. */
 export const TITLE_ABOVE = {
   titleAngle: 0,
   titleAlign: 'left',
@@ -115,7 +118,7 @@ export const TITLE_ABOVE = {
 export const WIDE = 720
 export const NARROW = 300
 
-/** The same text as an edge in the colour of the page, which keeps letters readable on what they cross. */
+/** Returns the same text as an edge in the colour of the page, which keeps letters readable above lines. */
 export const edgeOf = (mark: Record<string, unknown>): Record<string, unknown> => ({
   ...mark,
   color: PAGE,

@@ -1,4 +1,4 @@
-/** The axes, names and colours that the types of charts share. */
+/** Makes the axes, names and colours that the types of charts share. */
 
 import type { ChartType } from '@assay/model/insight'
 import { type Kept, type Point, type XKind } from '../chart-values.ts'
@@ -15,18 +15,18 @@ export interface Plot extends ChartOptions {
   width: number
 }
 
-/** Bars beside names that do not fit below them lie on their side. */
+/** The number of letters from which on names do not fit below bars, so that the bars are horizontal. */
 const LETTERS_BELOW = 45
 export const HEIGHT = 300
 export const ROW = 30
-/** More series than these have a legend in place of a name at the end of each line. */
+/** The most series with a name at the end of each line. More series have a legend. */
 export const NAMED_AT_END = 4
 export const MOST_BARS = 40
 
 export const rowName = (point: Point): string =>
   point.series === undefined ? shortX(point.x) : `${shortX(point.x)}, ${point.series}`
 
-/** Whether the categories of bars are listed from the top down. */
+/** Tells whether the categories of bars are listed from the top down. */
 export function liesOnSide(type: ChartType, kind: XKind, points: Point[]): boolean {
   if (type !== 'bar' || kind !== 'text') return false
   const names = [...new Set(points.map(({ x }) => shortX(x)))]
@@ -54,14 +54,14 @@ function numbersUp({ points, kept: { labels, panels } }: Plot): Spec {
   return panelNumbers(panels, (name) => valuesOf(points.filter(({ by }) => by === name)))
 }
 
-/** The same numbers along the bottom. */
+/** Returns the same numbers along the bottom. */
 export function across(plot: Plot, zero: boolean, scale: Spec = {}): Spec {
   const { y } = plot.kept.labels
   const axis = { ...axisNumbers(y, valuesOf(plot.points)), tickCount: 5, grid: true, domain: false }
   return { field: 'y', type: 'quantitative', title: drawnTitle(y) || null, axis, scale: { zero, ...scale } }
 }
 
-/** Names down the side; longer ones stand in two lines (drawing/size.ts). */
+/** The options of names down the side. Longer ones stand in two lines (drawing/size.ts). */
 export const NAMES_DOWN = { labelLimit: 240, labelOverlap: false, ticks: false, domain: false }
 
 export function rowsDown(field: string, names: string[]): Spec {
@@ -89,7 +89,7 @@ export function xAxis({ kept, points, type, x }: Plot): Spec {
     }
     return { field: 'x', type: 'ordinal', sort: null, title, axis }
   }
-  // A title says nothing that dates do not say, unless the template gave the column a name.
+  // A column of dates needs a title only if the template gave the column a name.
   const named = title.toLowerCase() !== x.toLowerCase().replaceAll('_', ' ')
   if (kept.x === 'time')
     return {
@@ -109,7 +109,7 @@ export function xAxis({ kept, points, type, x }: Plot): Spec {
   }
 }
 
-/** Every n-th name, so that about ten are left. */
+/** Returns every n-th name, so that about ten are left. */
 function thinned(names: string[]): Spec {
   const each = Math.ceil(names.length / 10)
   return {
@@ -122,7 +122,7 @@ function thinned(names: string[]): Spec {
 export const isBar = (type: ChartType, points: Point[]): boolean =>
   type === 'bar' && new Set(points.map(({ x }) => x)).size <= MOST_BARS
 
-/** Whole numbers that look like years get no separators. */
+/** Tells whether a number looks like a year. Whole numbers that do get no separators. */
 export function isYear(x: Point['x']): boolean {
   return typeof x === 'number' && Number.isInteger(x) && x >= 1000 && x < 3000
 }

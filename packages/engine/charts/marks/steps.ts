@@ -1,4 +1,4 @@
-/** The marks of forecasts, intervals, waterfalls, heatmaps and funnels. */
+/** Makes the marks of forecasts, intervals, waterfalls, heatmaps and funnels. */
 import { isKnown } from '../chart-values.ts'
 import { axisNumbers, drawnTitle, funnelText, stepText } from '../labels.ts'
 import { zeroIsNear } from '../points.ts'
@@ -20,7 +20,7 @@ import {
 
 export const only = (...parts: string[]): Spec[] => [{ filter: { field: 'part', oneOf: parts } }]
 
-/** What is known in grey, what is expected dashed in blue, within its bands of 95 and 80 %. */
+/** Draws known values in grey, and expected values dashed in blue, within their bands of 95 and 80 %. */
 export function forecast(plot: Plot): Spec[] {
   const [x, y] = [xAxis(plot), yAxis(plot, false)]
   const band = (low: string, high: string, opacity: number): Spec => ({
@@ -41,7 +41,10 @@ export function forecast(plot: Plot): Spec[] {
   ]
 }
 
-/** Zero is drawn where it is near, and then intervals that hold it are grey: they may be nothing. */
+/**
+ * Draws intervals. Zero is drawn if it is near, and then intervals that hold it are grey, because they may be no
+ * effect.
+ */
 export function intervals(plot: Plot): Spec[] {
   const edges = plot.points.flatMap(({ low, high }) => [low, high].filter((edge) => isKnown(edge)))
   const zero = zeroIsNear(edges)
@@ -75,13 +78,16 @@ export function intervals(plot: Plot): Spec[] {
   ]
 }
 
-/** A scale that leaves room for the texts on the right of the longest bar, in a drawing of any width. */
+/** Returns a scale that leaves room for the texts on the right of the longest bar, in a drawing of any width. */
 function roomFor(texts: readonly { text: string }[], domain: Spec): Spec {
   const widest = texts.reduce((most, { text }) => Math.max(most, textWidthOf(text, LETTERS_NARROW)), 0)
   return { ...domain, nice: false, range: [0, { expr: `max(30, width - ${widest + 8})` }] }
 }
 
-/** Totals are marks and steps are bars between them, so that the axis need not begin at zero and small steps stay visible. */
+/**
+ * Draws totals as marks and steps as bars between them, so that the axis need not begin at zero and small steps stay
+ * visible.
+ */
 export function waterfall(plot: Plot): Spec[] {
   const [up, down] = plot.good === 'up' ? [GOOD, BAD] : plot.good === 'down' ? [BAD, GOOD] : [ACCENT, BAD]
   const y = rowsDown('x', namesOf(plot.points))
@@ -124,7 +130,7 @@ export function waterfall(plot: Plot): Spec[] {
   ]
 }
 
-/** Shade is opacity of one colour, which a dark page can turn around. */
+/** Draws a heatmap. Shade is the opacity of one colour, which a dark page can invert. */
 export function heatmap(plot: Plot): Spec[] {
   const { y, series } = plot.kept.labels
   const opacity = {
@@ -144,7 +150,7 @@ export function heatmap(plot: Plot): Spec[] {
           sort: null,
           title: drawnTitle(plot.kept.labels.x),
           scale: { domain: [...new Set(plot.points.map((point) => point.x))] },
-          // How the names stand, in a line, in two or aslant, depends on the width (drawing/size.ts).
+          // The width decides whether the names stand in a line, in two or aslant (drawing/size.ts).
           axis: { labelLimit: NAMES_DOWN.labelLimit },
         },
         y: {
@@ -158,7 +164,7 @@ export function heatmap(plot: Plot): Spec[] {
   ]
 }
 
-/** Each step as a bar, with what is left of the first step. */
+/** Draws each step as a bar, with the share that is left of the first step. */
 export function funnel(plot: Plot): Spec[] {
   const first = plot.points[0]?.y ?? 0
   const texts = plot.points.map(({ x, y }) => ({ x, y, text: funnelText(plot.kept.labels.y, y, first) }))

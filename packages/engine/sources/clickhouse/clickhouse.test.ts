@@ -1,6 +1,6 @@
 /**
- * ClickHouse twice: by a server of these tests that answers what a real one was seen to answer (also what cannot be had from
- * it at will), and, where there is one, the conformance of every kind against a real one.
+ * Tests ClickHouse in two ways. A server of these tests answers what a real one was seen to answer, also answers that
+ * a real one does not give at will. The conformance tests of every kind run against a real one if there is one.
  */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -34,7 +34,10 @@ interface Asked {
   headers: IncomingMessage['headers']
 }
 
-/** `grants`: what it answers to SHOW GRANTS, which is not counted as asked; `roles`: the same for each role that may be read. */
+/**
+ * Starts the server. `grants`: its answer to SHOW GRANTS, which is not counted among the questions. `roles`: the same
+ * for each role that may be read.
+ */
 async function serve(
   t: TestContext,
   answer: (asked: Asked, response: ServerResponse) => void,
@@ -82,7 +85,10 @@ async function serve(
   return { asked, connection }
 }
 
-/** What the server says of a query: its columns, or which of the asked settings it knows. Null: it is asked for the rows. */
+/**
+ * Returns the answer about a query: its columns, or which of the asked settings the server knows. Returns null if the
+ * request asks for rows.
+ */
 function aside(
   { sql, query }: Asked,
   columns: readonly (readonly [name: string, type: string])[],
@@ -93,7 +99,7 @@ function aside(
   return 'output_format_parquet_compression_method\n'
 }
 
-/** Rows as a Parquet file, from SQL of the engine here. */
+/** Returns rows as a Parquet file, from SQL of the engine here. */
 async function parquet(select: string): Promise<Buffer> {
   const file = path.join(bench.data, `${randomUUID()}.parquet`)
   const engine = await openEngine()
@@ -115,7 +121,7 @@ function rows(select: string, ...columns: (readonly [name: string, type: string]
   }
 }
 
-/** Answers with one column `n`, and its rows with these bytes. */
+/** Answers with one column `n`, whose rows are these bytes. */
 function oneColumn(type: string, answer: (response: ServerResponse) => void) {
   return (asked: Asked, response: ServerResponse): void => {
     const said = aside(asked, [['n', type]])
@@ -124,7 +130,7 @@ function oneColumn(type: string, answer: (response: ServerResponse) => void) {
   }
 }
 
-/** A value as SQL here, in the type in which it is asked for. */
+/** Returns a value as SQL here, in the type in which the query asks for it. */
 function sent({ type, comes, given }: (typeof TYPES)[number]): string {
   const text = `'${(typeof given === 'string' ? given : JSON.stringify(given)).replaceAll("'", "''")}'`
   if (comes.endsWith('[]')) return `cast(${text}::json as ${comes})`
@@ -132,7 +138,7 @@ function sent({ type, comes, given }: (typeof TYPES)[number]): string {
   return `cast(${text} as ${written ? 'varchar' : comes})`
 }
 
-/** `given`: the value as text, or what JSON has for it. */
+/** The types. `given`: the value as text, or as JSON holds it. */
 const TYPES: (TypeCase & { given: unknown })[] = [
   { type: 'Bool', sql: 'true::Bool', given: true, comes: 'BOOLEAN', cell: true },
   { type: 'Int8', sql: 'toInt8(-128)', given: -128, comes: 'TINYINT', cell: -128 },
@@ -540,7 +546,7 @@ async function start(): Promise<Server> {
   }
 }
 
-/** Types whose values the server makes at random, with the type as which its text is read here. */
+/** Types whose values the server makes at random, each with the type as which its text is read here. */
 const MADE: Record<string, string> = {
   Int8: 'tinyint',
   Int64: 'bigint',

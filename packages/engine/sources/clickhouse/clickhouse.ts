@@ -72,14 +72,17 @@ export const clickhouse: Kind = {
   },
 }
 
-/** The rights of the user and of its roles, which SHOW GRANTS names only. A role that cannot be read counts as a right. */
+/**
+ * Returns the rights of the user and of its roles, which SHOW GRANTS gives by name only. A role that cannot be read
+ * counts as a right.
+ */
 async function rightsOf(client: Client): Promise<string[]> {
   const ask = async (sql: string): Promise<string[]> =>
     (await (await client.send(sql, 'TabSeparatedRaw')).text()).split('\n')
   const own = await ask('SHOW GRANTS')
   const privileges = privilegesOf(own)
   const roles = new Set(rolesOf(own))
-  // A role may have roles: those that are added here are visited, too.
+  // A role may have roles. The loop also visits those that are added here.
   for (const role of roles)
     try {
       const granted = await ask(`SHOW GRANTS FOR ${role}`)
@@ -99,7 +102,7 @@ async function acceptedRights(client: Client, connection: OpenConnection): Promi
   return privileges
 }
 
-/** Requests to one server as one user. */
+/** Sends requests to one server as one user. */
 class Client {
   readonly #options: ProbeOptions
   readonly #guard: Guard
@@ -184,7 +187,7 @@ class Client {
     }
   }
 
-  /** Waits for at most KILL_MS. */
+  /** Ends the query on the server. Waits for at most KILL_MS. */
   async kill(): Promise<void> {
     const sql = `KILL QUERY WHERE query_id = '${this.id}' ASYNC`
     await this.#post(sql, [], AbortSignal.timeout(KILL_MS), this.#options.connection)
@@ -277,11 +280,14 @@ class ClickhouseReader implements FileReader {
   }
 }
 
-/** Strings and comments, which may hold any text. */
+/** Matches strings and comments, which may hold any text. */
 const UNREAD = /'(?:[^'\\]|\\[^]|'')*'|--[^\n]*|#[ !][^\n]*|\/\*[^]*?\*\//g
 const LIFTS_FENCE = /\bsettings\b(?:\s*[\w.`"]+\s*=[^,()]*,)*\s*[`"]?readonly[`"]?\s*=/i
 
-/** The server checks this setting at the end of a whole query, and not in a part of it. */
+/**
+ * Refuses a query that sets `readonly`. The server checks this setting at the end of a whole query, and not in a part
+ * of it.
+ */
 function requireFence(sql: string): void {
   if (LIFTS_FENCE.test(sql.replace(UNREAD, ' ')))
     throw new SourceError('The query sets "readonly", which keeps it from writing: leave that setting out.')
@@ -290,7 +296,7 @@ function requireFence(sql: string): void {
 /** Returns a query without its end, to stand inside another one. */
 const bare = (sql: string): string => sql.replace(/[;\s]+$/, '')
 
-/** A fault that the server finds after the first rows stands behind them. */
+/** Returns the fault that the server found after the first rows, which stands behind them; null if there is none. */
 function faultIn(tail: string, name: string): SourceError | null {
   const at = tail.lastIndexOf('Code: ')
   const said = at < 0 ? '' : tail.slice(at, at + ERROR_BYTES)

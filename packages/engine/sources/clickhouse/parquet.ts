@@ -1,13 +1,13 @@
 /**
- * The rows of a query as the Parquet file that ClickHouse writes itself, on the job's disk: no value passes through this
- * process (measured: docs/decisions/0141-rows-of-clickhouse-are-a-parquet-file.md).
+ * Saves the rows of a query as the Parquet file that ClickHouse writes itself, on the job's disk. No value passes
+ * through this process (measured: docs/decisions/0141-rows-of-clickhouse-are-a-parquet-file.md).
  */
 import { createWriteStream } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
 
 /**
- * Quick to write and to read: values as they are, a dictionary for few distinct ones, packed by LZ4. Older servers lack
- * some of these settings and refuse an unknown one.
+ * The settings of the file, chosen so that it is quick to write and to read: values as they are, a dictionary for few
+ * distinct ones, packed by LZ4. Older servers lack some of these settings and refuse an unknown one.
  */
 export const PARQUET_SETTINGS: Readonly<Record<string, string>> = {
   output_format_parquet_string_as_string: '1',
@@ -27,7 +27,7 @@ export interface Saved {
   bytes: number
   /** The end of an incomplete file, where a server reports a fault after the first rows; null for a complete file. */
   tail: string | null
-  /** Why the body ended before its end. */
+  /** The reason if the body ended too early; null if it did not. */
   broken: Error | null
 }
 

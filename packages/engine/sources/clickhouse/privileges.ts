@@ -1,6 +1,7 @@
 /**
- * What a user of ClickHouse can do in a read-only session beyond reading tables: reach other systems through table functions such
- * as url() and file(). The server itself refuses changes there. Names: "GRANT", section "SOURCES", of its manual.
+ * Tells what a user of ClickHouse can do in a read-only session beyond reading tables: reach other systems through
+ * table functions such as url() and file(). The server itself refuses changes there. The names are those of "GRANT",
+ * section "SOURCES", of its manual.
  */
 
 const SOURCES = new Set(
@@ -9,7 +10,7 @@ const SOURCES = new Set(
   ),
 )
 
-/** The roles that lines of SHOW GRANTS give, as they are quoted there. */
+/** Returns the roles that lines of SHOW GRANTS give, with their quotes. */
 export function rolesOf(grants: readonly string[]): string[] {
   return grants.flatMap((grant) => {
     const [, names] =
@@ -18,7 +19,7 @@ export function rolesOf(grants: readonly string[]): string[] {
   })
 }
 
-/** `grants`: the lines of SHOW GRANTS. Each entry of the result is a part of a sentence. */
+/** Returns the privileges, each as a part of a sentence. `grants`: the lines of SHOW GRANTS. */
 export function privilegesOf(grants: readonly string[]): string[] {
   const found = new Set<string>()
   for (const grant of grants) {

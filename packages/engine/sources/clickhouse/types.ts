@@ -44,12 +44,12 @@ const SIMPLE: Record<string, DuckDBType> = {
   Date32: DATE,
 }
 
-/** "Nullable(Decimal(10, 2))" */
+/** Matches a type around another one, such as "Nullable(Decimal(10, 2))". */
 const WRAPPED = /^(?:Nullable\(|LowCardinality\(|SimpleAggregateFunction\(\w+, )(.*)\)$/s
 const SHAPES =
   /^(?:Map|Tuple|Nested|JSON|Object|Variant|Dynamic|Point|Ring|LineString|MultiLineString|Polygon|MultiPolygon)\b/
 const DECIMALS = /^Decimal(?:\d+)?\((?:(\d+), ?)?(\d+)\)$/
-/** Digits of the engine's largest decimal. */
+/** The most digits of the engine's decimals. */
 const DIGITS_MOST = 38
 
 /** A column, with the SQL that makes a Parquet file hold its values without loss. */
@@ -59,7 +59,7 @@ export interface Asked extends RemoteColumn {
 
 interface Form {
   type: DuckDBType | 'json' | 'wide decimal'
-  /** SQL of ClickHouse for a value, in a type that each of its versions writes to Parquet in the same way. */
+  /** Returns SQL of ClickHouse for a value, in a type that each of its versions writes to Parquet in the same way. */
   ask: (value: string) => string
 }
 
@@ -76,7 +76,10 @@ const ASKED: Record<string, (value: string) => string> = {
   Date: (value) => `toDate32(${value})`,
 }
 
-/** The column for a type as ClickHouse writes it. Types without an equivalent become JSON if they are nested, else text. */
+/**
+ * Returns the column for a type as ClickHouse writes it. Types without an equivalent become JSON if they are nested,
+ * else text.
+ */
 export function columnOf(name: string, written: string): Asked {
   const { type, ask } = formOf(written, 0)
   const sql = ask(CLICKHOUSE.identifier(name))
@@ -85,7 +88,7 @@ export function columnOf(name: string, written: string): Asked {
   return { name, sql, type }
 }
 
-/** `depth`: of the arrays around it. */
+/** Returns the form of a type. `depth`: the number of arrays around it. */
 function formOf(written: string, depth: number): Form {
   const inner = WRAPPED.exec(written)?.[1]
   if (inner !== undefined) return formOf(inner, depth)

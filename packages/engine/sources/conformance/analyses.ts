@@ -1,6 +1,6 @@
 /**
- * The promise of every kind of database about analyses: one that runs in the database gives the same answer as over a
- * file of the same rows.
+ * Tests what every kind of database promises about analyses. An analysis that runs in the database gives the same
+ * answer as over a file of the same rows.
  */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
@@ -26,7 +26,7 @@ interface Measured {
   flat: number
 }
 
-/** Values far from zero with a small spread, over 600 powers of ten, with many equal ones; nulls. */
+/** Values far from zero with a small spread, values over 600 powers of ten, many equal values, and nulls. */
 const measured: readonly Measured[] = Array.from({ length: ROWS }, (_, id) => {
   const noise = Math.sin(id * 12.9898) * 43758.5453
   const u = noise - Math.floor(noise)
@@ -67,7 +67,7 @@ async function fill(server: Adding, bench: TestPool): Promise<void> {
   writeFileSync(path.join(bench.data, 'measured.csv'), measuredText())
 }
 
-/** The rows as CSV. */
+/** Returns the rows as CSV. */
 export function measuredText(): string {
   const lines = measured.map((row) =>
     COLUMNS.map((name) =>
@@ -89,9 +89,9 @@ export const ASKED: Record<string, string> = {
   ranks: 'method: correlation\nvalues: [amount, whole]\ntest: spearman',
 }
 
-/** Rows with years in steps of one: a series whose rows are fetched in order. */
+/** Rows with years in steps of one. They are a series whose rows are fetched in order. */
 const YEARS = 'select 1000 + id as passing, amount, whole, offset_by from measured'
-/** Rows with distinct times, so many that only the lag-1 products of neighbours are fetched. */
+/** The number of rows with distinct times. They are so many that only the lag-1 products of neighbours are fetched. */
 const PACED = 2100
 
 const SERIES: Record<string, string> = {
@@ -102,7 +102,7 @@ const SERIES: Record<string, string> = {
 const block = (name: string, of: string, options: string): string =>
   `\`\`\`analysis ${name}\nof: ${of}\n${options}\n\`\`\`\n`
 
-/** The fields of describe that may differ, by the order of rows and the way of summing. */
+/** The fields of describe that may differ, because they depend on the order of rows and the way of summing. */
 export const WITHOUT = new Set([
   'autocorrelation',
   'method',
@@ -113,7 +113,7 @@ export const WITHOUT = new Set([
   'evidence',
 ])
 
-/** The largest relative difference of a figure: for the moments of describe, and for figures from products. */
+/** The largest relative difference of a figure, for the moments of describe and for figures from products. */
 const BOUND = { describe: 1e-13, products: 1e-12 }
 
 export function assertAlike(there: unknown, here: unknown, at: string, without: ReadonlySet<string>): void {
@@ -162,7 +162,7 @@ export async function analysesAskAlike(server: Adding, bench: TestPool): Promise
     explained.sources.map(({ place, rows, refused }) => [place, rows, refused]),
     [['database', null, null]],
   )
-  // The sample holds all rows, so what is asked is what a run asks.
+  // The sample holds all rows, so explain asks the same as a run.
   for (const { name, place, statements, because } of explained.blocks) {
     const { asked } = lineage.blocks.find((one) => one.name === name)!
     assert.deepEqual([place, because], ['database', null], name)
@@ -181,7 +181,7 @@ export async function analysesAskAlike(server: Adding, bench: TestPool): Promise
   await rowsStayOrAreCounted(server, bench)
 }
 
-/** A statement without its numbers, whose last digits depend on the engine that answered before. */
+/** Returns a statement without its numbers, whose last digits depend on the engine that answered before. */
 const shape = (sql: string): string => sql.replaceAll(/-?\d+(\.\d+)?(e[+-]?\d+)?/g, '#')
 
 async function explainedBy(
@@ -199,7 +199,7 @@ async function explainedBy(
   return result.explained
 }
 
-/** A column of times makes the rows of a database a series, too. */
+/** Tests that a column of times makes the rows of a database a series too. */
 async function seriesAskAlike(server: Adding, bench: TestPool): Promise<void> {
   await fillPaced(server, bench)
   const outcomesBy = async (front: string, fence: string, paced: string) => {
@@ -242,7 +242,7 @@ async function fillPaced(server: Adding, bench: TestPool): Promise<void> {
   writeFileSync(path.join(bench.data, 'paced.csv'), `at,wave,drift\n${lines.join('\n')}\n`)
 }
 
-/** Each sign that a name is quoted by, and what escapes it in some engine. */
+/** A name with each sign that quotes names, and with what escapes it in some engine. */
 const ODD_NAME = 'a\\`b"c'
 
 const QUERIED = `---
@@ -270,8 +270,8 @@ ${block('moved', 'few', 'method: normality\nvalue: whole')}
 `
 
 /**
- * An author's query runs in the database. If an analysis cannot run there, its rows are fetched, unless the connection
- * allows fewer.
+ * Tests that an author's query runs in the database. If an analysis cannot run there, its rows are fetched, unless the
+ * connection allows fewer.
  */
 async function rowsStayOrAreCounted(server: Adding, bench: TestPool): Promise<void> {
   const template = templateOf(stays(server.kind))

@@ -1,6 +1,6 @@
 /**
- * What every kind of connection promises, as tests that each runs against its real server (postgresql.test.ts, ...):
- * its types, its parameters, that it cannot write, its limits, and that a cancel here ends the query there.
+ * Tests what every kind of connection promises, against the real server of each (postgresql.test.ts, ...): its types,
+ * its parameters, that it cannot write, its limits, and that a cancel here ends the query there.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -17,7 +17,7 @@ import { keptDaysOutlive } from './kept-days.ts'
 import { type Adding, metricsAreAddedUpAlike, metricsKeepTheirRows, rulesKnowEachType } from './metrics.ts'
 import { methodsPrintAlike } from './printed.ts'
 
-/** A type of the database: how a value is written, the type that it arrives as, and its cell. */
+/** A type of the database: how a value is written, the type of the column here, and its cell. */
 export interface TypeCase {
   type: string
   sql: string
@@ -27,7 +27,7 @@ export interface TypeCase {
 
 export interface Server {
   connection: OpenConnection
-  /** Runs statements as somebody who may write. */
+  /** Runs statements as a user who may write. */
   execute(sql: string): Promise<void>
   /** Returns the number of our queries that run there now, by its own list; null if it has no list. */
   running(): Promise<number> | null
@@ -35,17 +35,17 @@ export interface Server {
 }
 
 export interface Promises {
-  /** As in docs/sources.md: the heading of its table of types. */
+  /** The heading of its table of types in docs/sources.md. */
   title: string
   start(files: string): Promise<Server>
   types: readonly TypeCase[]
-  /** The table that the types' SQL is read from, where it is no expression. */
+  /** The table from which the types' SQL is read, if that is no expression. */
   from?: string
-  /** `n`, `t`: numbers from 1 to `count`, and a text of `length` characters. */
+  /** Returns a query of rows with `n`, the numbers from 1 to `count`, and `t`, a text of `length` characters. */
   series(count: number, length: number): string
   /** A query that runs for a minute unless it is stopped; null if there is none. */
   slow: string | null
-  /** Statements that write, each refused; `items (a integer)` is there. */
+  /** Statements that write, each of which is refused. The table `items (a integer)` exists. */
   writes: readonly string[]
   /**
    * A query that takes `$number`, `$text`, `$day`, `$flag`, `$numbers` and returns them as `n`, `t`, `d`, `f`, and `x`
@@ -106,7 +106,7 @@ export function guideHas(title: string, types: readonly TypeCase[]): void {
 
 let shared: Promise<TestPool> | undefined
 
-/** One pool for all suites of a file, closed after them. */
+/** Returns one pool for all suites of a file, which is closed after them. */
 export function sharedBench(): Promise<TestPool> {
   shared ??= openTestPool()
   return shared
@@ -296,7 +296,7 @@ export function kindConformance(promises: Promises): void {
     endingOf(server, bench))
 }
 
-/** Kept days of a metric beside queries that are ended in the middle. */
+/** Tests the kept days of a metric when queries are ended in the middle. */
 async function endingOf(server: Server, bench: TestPool): Promise<void> {
   if (server.running() === null) return
   const { connection } = server

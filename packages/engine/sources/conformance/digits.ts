@@ -1,6 +1,7 @@
 /**
- * The promise of every kind of database about digits: over the published tables that the engine here is held to, an analysis that runs
- * there keeps as many as docs/accuracy.md says. With WRITE_DIGITS=1 what is found becomes what is said.
+ * Tests what every kind of database promises about digits. Over the published tables to which the engine here is held,
+ * an analysis that runs there keeps as many digits as docs/accuracy.md says. WRITE_DIGITS=1 writes the digits that
+ * were found.
  */
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -11,7 +12,7 @@ import { type NistTable, nistTables } from '../../../../test/accuracy/nist.ts'
 import { findingsOf, type TestPool, templateOf } from '../../run/test-pool.ts'
 import type { Adding } from './metrics.ts'
 
-/** By kind, then by method and set: the fewest digits right. */
+/** The fewest right digits, by kind of database, then by method and set. */
 export type EngineDigits = Record<string, { server: string; digits: Record<string, number> }>
 
 const FILE = path.join(import.meta.dirname, '../../../../test/accuracy/engines.json')
@@ -43,7 +44,7 @@ export function figureOf(outcome: Outcome, name: string): number {
   return (outcome.coefficients as { estimate: number }[])[Number(at)]!.estimate
 }
 
-/** The fewest digits right of a table, to a tenth. */
+/** Returns the fewest right digits of a table, to a tenth. */
 export function fewestOf({ expected }: NistTable, outcome: Outcome): number {
   const found = Object.entries(expected)
     .filter(([name]) => name.startsWith('estimate') || outcome[name] !== undefined)
@@ -53,7 +54,7 @@ export function fewestOf({ expected }: NistTable, outcome: Outcome): number {
 
 export const tableKey = ({ method, set }: NistTable): string => `${method} ${set}`
 
-/** `server`: its name and version. */
+/** Tests the digits of a server. `server`: its name and version. */
 export async function digitsAreKept(server: Adding, bench: TestPool, name: string): Promise<void> {
   const found: Record<string, number> = {}
   for (const [index, table] of nistTables().entries()) {
@@ -72,7 +73,7 @@ export async function digitsAreKept(server: Adding, bench: TestPool, name: strin
   hold(server.kind, name, found)
 }
 
-/** Fails where fewer digits are right than the guide says, or writes what it says. */
+/** Fails if fewer digits are right than the guide says. With WRITE_DIGITS=1 writes the digits instead. */
 export function hold(kind: string, server: string, found: Record<string, number>): void {
   const published = readDigits()
   if (process.env.WRITE_DIGITS) {

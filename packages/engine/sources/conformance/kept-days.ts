@@ -1,6 +1,6 @@
 /**
- * The promise of a database about kept days: where it goes away in the middle, the job is canceled or a limit ends the
- * query, the days that were read before stay and are right, and nothing goes on running there.
+ * Tests what a database promises about kept days if it goes away in the middle, the job is canceled or a limit ends
+ * the query. The days that were read before stay and are right, and no query goes on running there.
  */
 import assert from 'node:assert/strict'
 import type { Proxy } from '../../../../test/proxy.ts'
@@ -18,9 +18,9 @@ const FIRST = 100
 
 export interface Ending {
   server: Pick<Adding, 'kind' | 'execute'>
-  /** The same connection, through a proxy where one is given, and with another limit of time. */
+  /** Gives the same connection with another limit of time, through a proxy if `port` is given. */
   connections(over: { port: number | null; timeout_seconds: number }): ConnectionAccess
-  /** How many of our queries run there. */
+  /** Resolves to the number of our queries that run there. */
   running(): Promise<number>
   until(holds: () => Promise<boolean>): Promise<void>
   proxy: Proxy

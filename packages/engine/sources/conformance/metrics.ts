@@ -1,4 +1,4 @@
-/** The promise of every kind of database about metrics: its sums equal those over a file of the same rows. */
+/** Tests what every kind of database promises about metrics: its sums equal those over a file of the same rows. */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -13,7 +13,9 @@ export interface Adding {
   connections(limits?: { rows: number }): ConnectionAccess
 }
 
-/** The ends of days, of weeks over a new year, of a leap day, and of quarters; texts with quotes; nulls. */
+/**
+ * Rows at the ends of days, of weeks over a new year, of a leap day and of quarters, with quotes in texts, and nulls.
+ */
 const ROWS: readonly (readonly [
   time: string | null,
   amount: number | null,
@@ -60,7 +62,7 @@ interface Compared {
   zone: string
 }
 
-/** The series by each step and country, from the table and from the file of the same name. */
+/** Asserts that the table and the file of the same name give the same series by each step and country. */
 async function assertSame(
   { server, bench, table, zone }: Compared,
   value: string,
@@ -80,7 +82,7 @@ async function assertSame(
   }
 }
 
-/** Times without a zone are those of the metric's zone, whatever it is. */
+/** Tests that times without a zone are those of the metric's zone, whatever it is. */
 export async function metricsAreAddedUpAlike(server: Adding, bench: TestPool): Promise<void> {
   const { kind } = server
   const time = kind === 'mysql' ? 'datetime' : 'timestamp'
@@ -100,7 +102,7 @@ export async function metricsAreAddedUpAlike(server: Adding, bench: TestPool): P
     await assertSame(compared, value, name === 'total' ? GRAINS : ['day'])
 }
 
-/** Moments are cut into days and hours in the metric's zone, also where its clocks change. */
+/** Tests that moments are cut into days and hours in the metric's zone, also when its clocks change. */
 export async function metricsKeepTheirZone(server: Adding, bench: TestPool): Promise<void> {
   const moments = [
     '2026-03-28T22:59:59Z',
@@ -129,7 +131,8 @@ export async function metricsKeepTheirZone(server: Adding, bench: TestPool): Pro
 }
 
 /**
- * Texts for collations that ignore case and trailing blanks, quotes, a backslash, an accent, an empty text, and null.
+ * Texts that collations without case and trailing blanks treat as equal, and quotes, a backslash, an accent, an empty
+ * text and null.
  */
 const PEOPLE: readonly (readonly [region: string | null, level: number | null, amount: number])[] = [
   ['North', 1, 1],
@@ -142,7 +145,10 @@ const PEOPLE: readonly (readonly [region: string | null, level: number | null, a
   [null, 5, 128],
 ]
 
-/** The rule of a metric lets the same rows count in the database as in a file of the same rows; `sums`: the amounts of 1, 2, 4, ... */
+/**
+ * Tests that the rule of a metric lets the same rows count in the database as in a file of the same rows. `sums`: the
+ * amounts of 1, 2, 4, ...
+ */
 export async function metricsKeepTheirRows(server: Adding, bench: TestPool): Promise<void> {
   const { kind } = server
   const house = kind === 'clickhouse'
@@ -180,7 +186,7 @@ export async function metricsKeepTheirRows(server: Adding, bench: TestPool): Pro
   }
 }
 
-/** How numbers of a type are compared: exactly, or as binary numbers of 64 or 32 bits. */
+/** The way in which numbers of a type are compared: exactly, or as binary numbers of 64 or 32 bits. */
 type Precision = 'integer' | 'exact' | 'double' | 'single'
 
 const NUMBERS: Record<string, readonly (readonly [type: string, precision: Precision])[]> = {
@@ -218,7 +224,7 @@ const TEXTS: Record<string, readonly string[]> = {
   sqlite: ['text', 'text collate nocase'],
   clickhouse: ['Nullable(String)', 'LowCardinality(Nullable(String))'],
 }
-/** Some are one number in 32 bits, some of them in 64. */
+/** Numbers of which some are equal in 32 bits, and some of those differ in 64. */
 const DIGITS = [
   '0',
   '1',
@@ -241,7 +247,7 @@ function isSame(stored: string, wanted: string, precision: Precision): boolean {
 const fits = (digits: string, precision: Precision): boolean =>
   precision !== 'integer' || (!digits.includes('.') && Number(digits) < 2 ** 31)
 
-/** A rule finds in a column of each type the rows with the value, and no others. */
+/** Tests that a rule finds in a column of each type the rows with the value, and no others. */
 export async function rulesKnowEachType(server: Adding, bench: TestPool): Promise<void> {
   const { kind } = server
   const numbers = NUMBERS[kind]!.map(([type, precision], at) => ({ name: `n${at}`, type, precision }))
@@ -286,7 +292,7 @@ export async function rulesKnowEachType(server: Adding, bench: TestPool): Promis
       return precision && isSame(stored, wanted, precision) ? [id] : []
     })
     assert.deepEqual(sorted(await idsOf(any(numbers, wanted), 'x')), expected, `${kind}: ${wanted}`)
-    // SQLite tells no types, so a text is a text there.
+    // SQLite gives no types, so a text is a text there.
     const given = kind === 'sqlite' ? Number(wanted) : wanted
     assert.deepEqual(
       sorted(await idsOf(any(numbers, '$reader.v'), given)),

@@ -1,6 +1,6 @@
 /**
- * The promise of every kind of database about methods whose own SQL is printed for it: they answer as over a file of
- * the same rows, and rows are fetched only if the database lacks a phrase.
+ * Tests what every kind of database promises about methods whose own SQL is printed for it. They answer as over a file
+ * of the same rows, and rows are fetched only if the database lacks a phrase.
  */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { assertAlike } from './analyses.ts'
 import type { Adding } from './metrics.ts'
 
 const ROWS = 600
-/** Names that collations take for one, a quote, an accent. */
+/** Names that collations treat as equal, with a quote and an accent. */
 const PLACES = ['North', 'north', 'North ', "O'Hara", 'Nort\u00e9', 'South']
 const EVENTS = ['visit', 'cart', 'order']
 
@@ -28,7 +28,7 @@ interface Visit {
   visits: number
 }
 
-/** Twenty months of visits, with a wave of weeks, a level that rises, an effect of the arm, and nulls. */
+/** Twenty months of visits, with a weekly wave, a level that rises, an effect of the arm, and nulls. */
 const visits: readonly Visit[] = Array.from({ length: ROWS }, (_, id) => {
   const noise = Math.sin((id + 1) * 12.9898) * 43758.5453
   const u = noise - Math.floor(noise)
@@ -81,7 +81,7 @@ async function fill(server: Adding, bench: TestPool): Promise<void> {
   writeFileSync(path.join(bench.data, 'visits.csv'), visitsText(house ? 'Z' : ''))
 }
 
-/** The rows as CSV. `zone`: what stands behind a time. */
+/** Returns the rows as CSV. `zone`: the text behind a time. */
 export function visitsText(zone = ''): string {
   const quoted = (value: string | number | null): string =>
     value === null ? '' : typeof value === 'string' ? `"${value}"` : String(value)
@@ -91,7 +91,7 @@ export function visitsText(zone = ''): string {
   return `${COLUMNS.join(',')}\n${lines.join('\n')}\n`
 }
 
-/** Each method by its options. */
+/** The options of each method. */
 export const PRINTED: Record<string, string> = {
   months: 'method: compare\ntime: day\nvalue: amount\nperiod: month',
   weeks: 'method: compare\ntime: at\nvalue: amount\nperiod: week\naggregate: mean',
@@ -144,7 +144,7 @@ export async function methodsPrintAlike(server: Adding, bench: TestPool): Promis
   const there = findingsOf(await outcomesOf(server, bench, analyses, { of: 'remote.visits' }))
   for (const name of Object.keys(analyses))
     assertAlike(there.analyses[name], here.analyses[name], name, NOTHING)
-  // The first that reads its rows here is named.
+  // The message names the first analysis that reads the rows here.
   assert.match(there.lineage.sources[0]!.remote!.moved!, /analysis "moved" \(anova\)/)
   for (const { name, asked } of there.lineage.blocks) {
     assert.ok(asked, `${name} was asked there`)

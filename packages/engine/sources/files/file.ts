@@ -1,6 +1,7 @@
 /**
- * Files as sources. Parquet becomes a view over exactly the resolved files (measured: a query over 3 million rows takes
- * 15 ms instead of 274 ms with loading). Text is loaded, or scanned if it is large and only one block reads it.
+ * Attaches files as sources. Parquet becomes a view over exactly the resolved files (measured: a query over 3 million
+ * rows takes 15 ms instead of 274 ms with loading). Text is loaded, or scanned if it is large and only one block reads
+ * it.
  */
 import { stat } from 'node:fs/promises'
 import type { Dialect, FoundColumn, FoundDialect } from '@assay/model/dialect'
@@ -25,7 +26,7 @@ import { refuseMisnamed } from './misnamed.ts'
 import type { RowCondition } from './row-condition.ts'
 import type { SourceFile } from './source-file.ts'
 
-/** Larger text that only one block reads is scanned by that block instead of loaded. */
+/** The size from which on a text that only one block reads is scanned by that block instead of loaded. */
 const SCAN_BYTES = 64_000_000
 const GROWTH = 6
 
@@ -42,21 +43,24 @@ export interface FileSource {
   columns: Record<string, string>
   dialect: Dialect
   roots: Roots
-  /** The number of blocks that read it: a large file that one block reads is scanned, all others are loaded. */
+  /** The number of blocks that read it. A large file that one block reads is scanned; all others are loaded. */
   readers: number
-  /** Learns the columns only: nothing is loaded, hashed or counted. */
+  /** True to learn the columns only. Nothing is loaded, hashed or counted. */
   peek: boolean
   /** A folder for this job alone; not created yet. */
   temp_folder: string
   /** The most bytes that the job may write there. */
   spill_bytes: number
-  /** Of Parquet: the rows that are read. */
+  /** The rows that are read of Parquet. */
   where?: { text: string; condition: RowCondition } | null
-  /** What was not fetched because of it. */
+  /** What was not fetched because of the condition. */
   left_out?: LeftOut | null
 }
 
-/** Throws SourceError for files of several formats, and for a declaration that their format does not have. */
+/**
+ * Returns the format. Throws SourceError for files of several formats, and for a declaration that their format does
+ * not have.
+ */
 export function vetFile(attachment: FileSource, files: SourceFile[]): Format {
   const format = commonFormat(files, attachment.file)
   vetTypes(attachment.columns)
@@ -64,7 +68,7 @@ export function vetFile(attachment: FileSource, files: SourceFile[]): Format {
   return format
 }
 
-/** Attaches the files that a source names; `files` are the resolved ones. */
+/** Attaches the files that a source names. `files`: the resolved ones. */
 export async function attachFile(
   engine: Engine,
   attachment: FileSource,
@@ -72,7 +76,7 @@ export async function attachFile(
 ): Promise<Attached> {
   const format = vetFile(attachment, files)
   const lineage = attachment.peek ? unread(files) : fingerprinted(files, format)
-  // The files are hashed while DuckDB reads them; awaited below.
+  // The files are hashed while DuckDB reads them. The result is awaited below.
   lineage.catch(() => undefined)
   let opened: SourceFile[] = files
   try {
@@ -115,14 +119,14 @@ export async function attachFile(
 }
 
 interface Made {
-  /** Whether it is a table; else a view. */
+  /** True for a table, false for a view. */
   load: boolean
-  /** What the engine reads. */
+  /** The files that the engine reads. */
   files: SourceFile[]
   dialect?: FoundDialect
-  /** For JSON: the columns of dates. */
+  /** The columns of dates, for JSON. */
   found?: FoundColumn[]
-  /** Of JSON: the list that holds the rows; null or absent: they stand by themselves. */
+  /** The list that holds the rows of JSON; null or absent if the rows stand by themselves. */
   list?: string | null
 }
 
@@ -270,14 +274,14 @@ async function createFromSlices(
   }
 }
 
-/** How a sheet is written for the reader of tables in text. */
+/** The marks with which a sheet is written for the reader of tables in text. */
 const SHEET_MARKS = { encoding: 'utf-8', separator: ',', quote: '"' }
 
 async function sheetsOf(
   { dialect, temp_folder, spill_bytes }: FileSource,
   files: readonly SourceFile[],
 ): Promise<SheetText[]> {
-  // Loaded on demand: most jobs read no workbook.
+  // This is loaded on demand, because most jobs read no workbook.
   const { writeSheet } = await import('../sheets/sheet-text.ts')
   const sheets: SheetText[] = []
   for (const file of files)
@@ -329,7 +333,9 @@ function vetTypes(types: Record<string, string>): void {
   }
 }
 
-/** Called for loaded files and Parquet only: counting scanned text would read it twice. */
+/**
+ * Counts the rows. It is called for loaded files and Parquet only, because counting scanned text would read it twice.
+ */
 async function countRows(
   engine: Engine,
   name: string,
@@ -341,7 +347,7 @@ async function countRows(
 
 type FileLineage = SourceLineage['files'][number] & { zero_at?: number }
 
-/** Throws SourceError for a zero byte below the beginning of a text, which its reader has looked at. */
+/** Throws SourceError for a zero byte below the beginning of a text. The text's reader has looked at the beginning. */
 function refuseZeros(files: readonly FileLineage[], encoding: string): void {
   const file = files.find(({ path, zero_at }) => zero_at !== undefined && packingOf(path) === null)
   if (file && !encoding.startsWith('utf-16'))
@@ -383,7 +389,7 @@ async function verifyUnchanged(files: SourceFile[]): Promise<void> {
   }
 }
 
-/** DuckDB's reason, with real paths replaced by those of the template. */
+/** Returns DuckDB's reason, with real paths replaced by those of the template. */
 function unreadable(reason: string, attachment: FileSource, files: SourceFile[]): string {
   const shown = files.reduce((text, file) => text.replaceAll(file.real, file.path), reason)
   return `${JSON.stringify(attachment.file)} cannot be read: ${shown}`

@@ -20,7 +20,7 @@ const FILES_LISTED = 1_000
 /** Downloads the uploads of this name from a bucket; resolves to none if there are none. */
 export type FetchUploads = (file: string) => Promise<SourceFile[]>
 
-/** Sorted by name in code units, so that the order of rows does not depend on the machine. */
+/** Returns the files, sorted by name in code units, so that the order of rows does not depend on the machine. */
 export async function resolveFiles(
   file: string,
   roots: Roots,
@@ -30,13 +30,13 @@ export async function resolveFiles(
   return file.startsWith(UPLOADS) ? uploadedFiles(file, roots, fetchUploads) : dataFiles(file, roots)
 }
 
-/** A small table of a test. */
+/** Returns the file of a small table of a test. */
 export async function fixtureFiles(folder: string, name: string): Promise<SourceFile[]> {
   const found = await regular(path.join(folder, name), name)
   return found.kind === 'file' ? [found.file] : []
 }
 
-/** The workspace's uploads, else files of the data folder. */
+/** Returns the workspace's uploads, else files of the data folder. */
 async function uploadedFiles(file: string, roots: Roots, fetchUploads: FetchUploads): Promise<SourceFile[]> {
   vetSteps(file)
   const inFolder = roots.uploads === undefined || roots.uploads.folder !== null
@@ -124,7 +124,7 @@ async function dataFolder(file: string, roots: Roots): Promise<string> {
   )
 }
 
-/** The files below the root that match; `prefix` is put before their names. */
+/** Returns the files below the root that match. `prefix` is put before their names. */
 async function matching(root: string, pattern: string, prefix: string): Promise<SourceFile[]> {
   const names = globSync(pattern, { cwd: root }).map((name) => name.split(path.sep).join('/'))
   if (names.length > FILES_MAX) {
@@ -188,7 +188,7 @@ async function sampleFiles(file: string, roots: Roots): Promise<SourceFile[]> {
   return files
 }
 
-/** At most 1,000 files that a template can name, for forms: samples, uploads and files of the data folder. */
+/** Returns at most 1,000 files that a template can name, for forms: samples, uploads and files of the data folder. */
 export async function listFiles(roots: Roots): Promise<string[]> {
   const samples = Object.keys(roots.sample)
     .toSorted()

@@ -1,6 +1,7 @@
 /**
- * Fingerprints show whether two runs read the same data. Text: the SHA-256 of its bytes. Parquet: the SHA-256 of its footer,
- * which holds the offset, size and statistics of every part and takes a few kilobytes of reading.
+ * Makes fingerprints, which show whether two runs read the same data. That of a text is the SHA-256 of its bytes. That
+ * of Parquet is the SHA-256 of its footer, which holds the offset, size and statistics of every part and takes a few
+ * kilobytes of reading.
  */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
@@ -9,7 +10,9 @@ import { pipeline } from 'node:stream/promises'
 import { SourceError } from '../source.ts'
 import type { SourceFile } from './source-file.ts'
 
-/** `onZero`: told where the first zero byte is, which no text but UTF-16 has. */
+/**
+ * Returns the fingerprint of a text. `onZero` gets the offset of the first zero byte, which no text but UTF-16 has.
+ */
 export async function fingerprintText(file: SourceFile, onZero?: (at: number) => void): Promise<string> {
   const hash = createHash('sha256')
   let passed = 0

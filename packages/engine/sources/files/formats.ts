@@ -9,24 +9,24 @@ import type { SourceFile } from './source-file.ts'
 export interface Format {
   name: FormatName
   text: boolean
-  /** The call that reads `files`. */
+  /** Returns the call that reads `files`. */
   call(files: Files): string
-  /** A table in text, with a row of names. */
+  /** True for a table in text, with a row of names. */
   table: boolean
-  /** A workbook, whose sheet is read as a table in text. */
+  /** True for a workbook, whose sheet is read as a table in text. */
   sheets?: boolean
-  /** JSON, whose rows may stand in a list within an object. */
+  /** True for JSON, whose rows may stand in a list within an object. */
   lists?: boolean
   /**
-   * For formats that the engine does not read: opens the file, whose rows are first written as text with their types
+   * Opens a file of a format that the engine does not read. Its rows are first written as text with their types
    * (typed/typed-text.ts).
    */
   typed?: () => Promise<OpenTyped>
-  /** A query for the number of rows that is cheaper than counting. */
+  /** Returns a query for the number of rows that is cheaper than counting. */
   count?(files: Files): string
 }
 
-/** Up to this size types are inferred from the whole text; above it from the first 20,480 rows. */
+/** The size up to which types are inferred from the whole text. Above it the first 20,480 rows decide. */
 const SNIFF_WHOLE_BYTES = 16_000_000
 
 type Files = Pick<SourceFile, 'real' | 'bytes' | 'partition_types'>[]
@@ -43,7 +43,7 @@ function bytesOf(files: Files): number {
   return files.reduce((sum, file) => sum + file.bytes, 0)
 }
 
-/** The text is parsed as text/text-table.ts says. */
+/** Returns the format of a table in text, which is parsed as text/text-table.ts says. */
 function tableIn(name: 'csv' | 'tsv'): Format {
   return { name, text: true, table: true, call: () => '' }
 }
@@ -70,7 +70,7 @@ const workbook = (name: 'xlsx' | 'ods'): Format => ({
   call: () => '',
 })
 
-/** Loaded on demand: most jobs read none of them. */
+/** Returns a format whose reader is loaded on demand, because most jobs read none of them. */
 const typed = (name: 'avro' | 'arrow', reader: () => Promise<OpenTyped>): Format => ({
   name,
   text: true,

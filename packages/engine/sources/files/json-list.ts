@@ -1,6 +1,6 @@
 /**
- * JSON whose rows stand in a list within one object, such as `{"data": [...]}` as web services answer: the list is the table. Where there
- * are several, the source must name one; `list: ""` reads the object itself as a row.
+ * Reads JSON whose rows stand in a list within one object, such as `{"data": [...]}`, as web services answer. The list
+ * is the table. If there are several lists, the source must name one. `list: ""` reads the object itself as a row.
  */
 
 import type { FormatName } from '@assay/model/file'
@@ -13,21 +13,24 @@ import type { SourceFile } from './source-file.ts'
 const HEAD_BYTES = 4096
 const DEPTH_MOST = 3
 const LISTED = 8
-/** No key of an object has this name. */
+/** The key for the object around the lists. No key of an object has this name. */
 const AROUND = 'the object around'
 
 interface Json {
-  /** The call that reads the files. */
+  /** The SQL call that reads the files. */
   call: string
   files: readonly SourceFile[]
   format: FormatName
   /** The list that the source names. */
   declared: string | undefined
-  /** As written in the template. */
+  /** The file as written in the template. */
   shown: string
 }
 
-/** What to select from, and the list that holds the rows; null: they stand by themselves. Throws SourceError. */
+/**
+ * Returns what to select from, and the list that holds the rows; null if the rows stand by themselves. Throws
+ * SourceError.
+ */
 export async function rowsOfJson(
   engine: Engine,
   { call, files, format, declared, shown }: Json,
@@ -44,7 +47,7 @@ export async function rowsOfJson(
   }
   const [only, other] = lists
   if (!only) return { from: call, list: null }
-  // Rows that hold lists are rows: only an object that is alone in its file stands around a table.
+  // Rows may hold lists themselves. Only an object that is alone in its file stands around a table.
   const most = files.length + 1
   const { total } = await readTable(engine, `select 1 from ${call} limit ${most}`, {}, most)
   if (total === most) return { from: call, list: null }
@@ -56,7 +59,10 @@ export async function rowsOfJson(
   return unnested(call, only)
 }
 
-/** A list with a single object in it, and a single line of NDJSON, are rows: more may come tomorrow. */
+/**
+ * Tells whether each file begins with an object. A list with a single object in it, and a single line of NDJSON, are rows, because
+ * more may come tomorrow.
+ */
 async function areObjects(files: readonly SourceFile[]): Promise<boolean> {
   for (const file of files) {
     const { bytes } = await headOf(file, HEAD_BYTES)
@@ -73,7 +79,7 @@ function unnested(call: string, steps: readonly string[]): { from: string; list:
   }
 }
 
-/** The lists of objects within the first object, by their steps. */
+/** Returns the lists of objects within the first object, each by its steps. */
 async function listsOf(engine: Engine, call: string): Promise<string[][]> {
   const statement = await engine.connection.prepare(`select * from ${call}`)
   try {

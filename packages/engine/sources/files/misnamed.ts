@@ -1,7 +1,7 @@
 /**
- * Refuses a file whose first bytes are those of something else than its name says: a page of a web server in place of a download, a
- * workbook or a packed file that was renamed, no byte at all. Each refusal says what it is and what to do. The reader of its format would
- * say something else, or read it in silence.
+ * Refuses a file whose first bytes belong to something else than its name says: a page of a web server in place of a
+ * download, a workbook or a packed file that was renamed, or an empty file. Each refusal says what the file is and
+ * what to do. The reader of its format would report another fault, or read it without one.
  */
 import { open } from 'node:fs/promises'
 import { type FormatName, packingOf } from '@assay/model/file'
@@ -13,11 +13,11 @@ const HEAD_BYTES = 512
 const TEXTS: readonly FormatName[] = ['csv', 'tsv', 'json', 'ndjson']
 
 interface Kind {
-  /** What it is, after "it is". */
+  /** What the file is, as the text after "it is". */
   is: string
   remedy: string
   begins: (bytes: Buffer, text: string) => boolean
-  /** The formats whose files begin so. */
+  /** The formats whose files begin with these bytes. */
   of: readonly FormatName[]
 }
 
@@ -86,7 +86,10 @@ const NO_JSON: Kind = {
   of: ['csv', 'tsv', 'parquet', 'avro', 'arrow', 'xlsx', 'ods'],
 }
 
-/** Throws SourceError. `files`: those of one source; an empty one among others holds no row, and is none. */
+/**
+ * Throws SourceError for a misnamed file. `files`: those of one source. An empty file among others holds no row, and
+ * is accepted.
+ */
 export async function refuseMisnamed(files: readonly SourceFile[], format: FormatName): Promise<void> {
   const text = TEXTS.includes(format)
   if (files.every(({ bytes }) => bytes === 0))

@@ -1,13 +1,16 @@
-/** The columns that names of folders tell, such as `day=2026-01-01/part.parquet`, as Hive and Spark write them. */
+/**
+ * Reads the columns that stand in names of folders, such as `day=2026-01-01/part.parquet`, as Hive and Spark write
+ * them.
+ */
 import { literal } from '../../duckdb/duckdb.ts'
 
-/** By column; null where a row has no value. */
+/** The values by column; null if a row has no value. */
 export type PartitionNames = Readonly<Record<string, string | null>>
 
 const STEP = /^([A-Za-z_][A-Za-z0-9_]{0,62})=([^=]*)$/
 const NULLS = new Set(['__HIVE_DEFAULT_PARTITION__', 'NULL'])
 
-/** The steps of a name that tell a column, as they are written. */
+/** Returns the steps of a name that hold a column, as they are written. */
 export const partitionSteps = (name: string): string[] =>
   name
     .split('/')
@@ -34,8 +37,9 @@ const DAY = /^\d{4}-\d\d-\d\d$/
 const WHOLE = /^-?\d{1,18}$/
 
 /**
- * The types of these columns, as the engine chooses them: a date, a whole number, else a text. All files decide, so that the type does
- * not depend on which of them are read. Null where not all names tell the same columns.
+ * Returns the types of these columns, as the engine chooses them: a date, a whole number, else a text. All files
+ * decide, so that the type does not depend on which of them are read. Returns null if not all names hold the same
+ * columns.
  */
 export function partitionTypes(all: readonly PartitionNames[]): Readonly<Record<string, string>> | null {
   const columns = Object.keys(all[0] ?? {})
@@ -52,7 +56,7 @@ export function partitionTypes(all: readonly PartitionNames[]): Readonly<Record<
   return Object.fromEntries(columns.map((column) => [column, typeOf(column)]))
 }
 
-/** Options of the reader of Parquet. */
+/** Returns the options of the reader of Parquet. */
 export const partitionOptions = (types: Readonly<Record<string, string>> | null): string =>
   types === null
     ? ''

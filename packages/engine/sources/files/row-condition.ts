@@ -1,6 +1,7 @@
 /**
- * `where` of a source: which of its rows are read. It is the small language of metrics, printed for the engine. Of the ends of a column,
- * as the names of folders and the statistics of Parquet tell them, it says whether any row between them can count.
+ * Evaluates `where` of a source, which chooses the rows that are read. It is the small language of metrics, printed
+ * for the engine. The names of folders and the statistics of Parquet give the ends of a column; the condition tells
+ * whether any row between these ends can count.
  */
 import type { Source } from '@assay/model/template'
 import { DUCKDB } from '../../dialects/duckdb.ts'
@@ -8,7 +9,7 @@ import { queryVariables } from '../../language/remote-query.ts'
 import { columnsIn, type Node, nodesOf, parseRowExpression } from '../../metrics/expression.ts'
 import { printExpression } from '../../metrics/print.ts'
 
-/** The names of the variables in the query or in the condition of a source, without `.start` and `.end`. */
+/** Returns the names of the variables in the query or in the condition of a source, without `.start` and `.end`. */
 export function sourceVariables(source: Source): string[] {
   if (!source.where) return queryVariables(source)
   const nodes = [...nodesOf(parseRowExpression(source.where.text))]
@@ -16,7 +17,7 @@ export function sourceVariables(source: Source): string[] {
   return [...new Set(names)]
 }
 
-/** SQL of a bound of a column; null where it is not known. */
+/** The SQL of each end of a column; null if it is not known. */
 export interface Ends {
   low: string
   high: string
@@ -26,7 +27,7 @@ export class RowCondition {
   readonly #tree: Node
   readonly columns: readonly string[]
 
-  /** `vars` with periods resolved; null leaves every variable unknown. */
+  /** Makes the condition. `vars`: the variables with periods resolved; null leaves every variable unknown. */
   constructor(text: string, vars: Readonly<Record<string, unknown>> | null) {
     this.#tree = settled(parseRowExpression(text), vars ?? {})
     this.columns = columnsIn(this.#tree)
@@ -36,7 +37,10 @@ export class RowCondition {
     return printExpression(this.#tree, DUCKDB)
   }
 
-  /** Whether a row with values between these ends can count. An end that is not known excludes nothing. */
+  /**
+   * Returns SQL that tells whether a row with values between these ends can count. An end that is not known excludes
+   * nothing.
+   */
   mayHold(endsOf: (column: string) => Ends | null): string {
     return mayHold(this.#tree, endsOf)
   }
@@ -72,7 +76,7 @@ function settled(node: Node, vars: Readonly<Record<string, unknown>>): Node {
 
 const NOTHING: Node = { kind: 'constant', value: 'null' }
 
-/** The values of a variable as literals: one, or those of a list. */
+/** Returns the values of a variable as literals: one, or those of a list. */
 function valuesOf(name: string, vars: Readonly<Record<string, unknown>>): Node[] {
   const [variable, field] = name.split('.') as [string, string?]
   const given = vars[variable] ?? null

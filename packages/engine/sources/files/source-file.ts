@@ -1,24 +1,24 @@
 /** The types that the readers of files share. */
 import type { FormatName } from '@assay/model/file'
 
-/** A file to read, resolved. */
+/** A resolved file to read. */
 export interface SourceFile {
-  /** As written in the template, or as the pattern found it below the data folder. */
+  /** The path as written in the template, or as the pattern found it below the data folder. */
   path: string
-  /** Absolute, without links. */
+  /** The absolute path, without links. */
   real: string
   bytes: number
   modified_at: string
-  /** Null for the job's own copy, which cannot change. */
+  /** The time of change in nanoseconds; null for the job's own copy, which cannot change. */
   modified_ns: bigint | null
-  /** Set if the server gave one. */
+  /** The ETag, if the server gave one. */
   etag?: string
-  /** Set if it is already known. */
+  /** The SHA-256, if it is already known. */
   sha256?: string
-  /** Set if the name does not show it. */
+  /** The format, if the name does not show it. */
   format?: FormatName
-  /** Of a part of a Parquet file: that of the whole file. */
+  /** The fingerprint of the whole file, for a part of a Parquet file. */
   fingerprint?: string
-  /** The columns that the names of all files of the source tell, and their types. */
+  /** The columns that stand in the names of all files of the source, with their types. */
   partition_types?: Readonly<Record<string, string>>
 }

@@ -16,7 +16,7 @@ import { metricsKeepTheirZone } from '../conformance/metrics.ts'
 
 const missing = missingMysql()
 
-/** Of a user who may write there, so that it is the session that refuses. */
+/** The password of a user who may write there, so that the session alone refuses to write. */
 const PASSWORD = 'correct-horse-battery-staple'
 
 async function start(): Promise<Server> {
@@ -31,7 +31,7 @@ async function start(): Promise<Server> {
     })
     .promise()
   await connection.query('drop table if exists kinds')
-  // Also where a nameless user of localhost would be taken for it.
+  // The user exists for localhost too, where a nameless user would otherwise match first.
   for (const host of ['%', 'localhost']) {
     await connection.query(`create or replace user assay_source@'${host}' identified by '${PASSWORD}'`)
     await connection.query(`grant all on ${url.pathname.slice(1)}.* to assay_source@'${host}'`)
@@ -143,7 +143,7 @@ suite('MySQL and MariaDB as sources', { skip: missing ?? false }, () => {
       'select cast($number as signed) as n, $text as t, cast($day as date) as d, $flag as f, 2 in ($numbers) as x',
   })
 
-  /** Each as `v`, and as the text that the server prints as `t`; nulls among them. */
+  /** The types. Each is selected as `v`, and as `t`, the text that the server prints, with nulls among them. */
   const FORMS: Record<string, [sql: string, type: string]> = {
     a_tiny: ['cast(floor(rand() * 256) - 128 as signed)', 'bigint'],
     a_big: ['cast(floor((rand() - 0.5) * pow(10, seq % 19)) as signed)', 'bigint'],

@@ -1,7 +1,7 @@
 /**
- * MySQL and MariaDB. The query is prepared and runs in a read-only transaction that the server enforces; rows are read from
- * the socket as fast as they are written. An aborted query is ended by KILL QUERY over a second connection. If this process
- * is killed, the server ends the query at its own deadline.
+ * Reads from MySQL and MariaDB. The query is prepared and runs in a read-only transaction that the server enforces;
+ * rows are read from the socket as fast as they are written. An aborted query is ended by KILL QUERY over a second
+ * connection. If this process is killed, the server ends the query at its own deadline.
  */
 import { once } from 'node:events'
 import type { OpenConnection } from '@assay/model/connection'
@@ -50,11 +50,11 @@ interface MysqlConnection {
   connection: Connection
   version: string
   mariadb: boolean
-  /** What its user can do beyond reading. */
+  /** What the user of the connection can do beyond reading. */
   privileges: string[]
 }
 
-/** Private parts of the library's connection. */
+/** The private parts of the library's connection that are used here. */
 interface Inner {
   threadId: number
   _handshakePacket?: { serverVersion?: string }
@@ -71,7 +71,7 @@ function configOf({ options, secrets }: OpenConnection, { socket, tls }: Dialed)
     database: String(options.database),
     connectTimeout: CONNECT_TIMEOUT_MS,
     charset: 'utf8mb4',
-    // Never sends local files, even if the server asks for them.
+    // This never sends local files, even if the server asks for them.
     flags: ['-LOCAL_FILES'],
     ...(tls
       ? {
@@ -116,7 +116,10 @@ function rowsOf(connection: Connection, sql: string): Promise<string[]> {
   })
 }
 
-/** The lines of SHOW GRANTS. MariaDB adds those of the role by itself; MySQL gives them if it is told the roles. */
+/**
+ * Returns the lines of SHOW GRANTS. MariaDB adds those of the role by itself; MySQL gives them if the statement names
+ * the roles.
+ */
 async function grantsOf(connection: Connection, mariadb: boolean): Promise<string[]> {
   const [roles = 'NONE'] = mariadb ? [] : await rowsOf(connection, 'select current_role()')
   return rowsOf(
@@ -131,7 +134,7 @@ interface ServerError extends Error {
   sqlMessage?: string
 }
 
-/** Messages of the server and the network hold no password. */
+/** Returns the error with the message of the server or the network. These messages hold no password. */
 function explained(error: unknown, { name }: OpenConnection): unknown {
   if (!(error instanceof Error) || error instanceof SourceError) return error
   const { sqlMessage, message, code } = error as ServerError
@@ -162,12 +165,13 @@ function prepare(connection: Connection, sql: string): Promise<Prepared> {
 
 const UTC = /^(?:etc\/)?(?:utc|gmt)$/i
 const UNKNOWN_ZONE = 1298
-/** The type of a TIMESTAMP in the protocol. */
+/** The code of the type TIMESTAMP in the protocol. */
 const MOMENT = 7
 
 /**
- * The server converts moments (TIMESTAMP) to the zone of the session, and leaves times without a zone (DATETIME) as they are.
- * So days are cut right in the zone of a metric, where the server knows it. Everything else is read in UTC.
+ * Sets the zone of the session, in which the server reads and writes moments (TIMESTAMP). Times without a zone
+ * (DATETIME) stay as they are. So days are cut right in the zone of a metric, if the server knows it. Everything else
+ * is read in UTC.
  */
 async function setZone(connection: Connection, { time_zone, cut }: Zoned): Promise<boolean> {
   if (cut !== null && !UTC.test(time_zone))
@@ -188,7 +192,7 @@ async function setZone(connection: Connection, { time_zone, cut }: Zoned): Promi
 
 type Zoned = Pick<OpenOptions, 'time_zone' | 'cut'>
 
-/** Whether the session has another zone than UTC. */
+/** Begins the session. Tells whether it has another zone than UTC. */
 async function begin(
   { connection, mariadb }: MysqlConnection,
   options: Pick<OpenOptions, 'timeout_ms'> & Zoned,
@@ -238,7 +242,7 @@ class MysqlReader implements BatchReader {
     return (prepared.columns as Field[]).map((field) => mapField(field, 0, this.#zoned))
   }
 
-  /** Runs the query; its rows wait in the socket. */
+  /** Runs the query, whose rows wait in the socket. */
   async #start(prepared: Prepared): Promise<RemoteColumn[]> {
     const { query, connection, signal } = this.#options
     this.#running = true
@@ -249,7 +253,7 @@ class MysqlReader implements BatchReader {
     try {
       return [...(await this.#rows.columns())]
     } catch (error) {
-      // A query whose connection broke off goes on until it is ended.
+      // If the connection broke off, the query goes on until it is ended.
       this.#running = (error as ServerError).sqlMessage === undefined
       signal.throwIfAborted()
       throw refused(error, connection)
@@ -310,6 +314,6 @@ function refused(error: unknown, connection: OpenConnection): unknown {
 
 function encode(value: Plain, type: Parameter['type']): string | number | null {
   if (typeof value === 'boolean') return value ? 1 : 0
-  // Integers go as text: as numbers they would become doubles, exact up to 2^53 only.
+  // Integers are sent as text, because as numbers they would become doubles, exact up to 2^53 only.
   return value === null || (type === 'number' && typeof value === 'number') ? value : String(value)
 }

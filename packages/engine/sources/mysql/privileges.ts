@@ -1,6 +1,6 @@
 /**
- * What a user of MySQL or MariaDB can do in a read-only transaction beyond reading tables. The server itself refuses changes of
- * tables there. Names: "Privileges Provided by MySQL" and MariaDB's "GRANT".
+ * Tells what a user of MySQL or MariaDB can do in a read-only transaction beyond reading tables. The server itself
+ * refuses changes of tables there. The names are those of "Privileges Provided by MySQL" and MariaDB's "GRANT".
  */
 
 const MEANINGS: Record<string, string> = {
@@ -19,7 +19,7 @@ const MEANINGS: Record<string, string> = {
   'SET USER': 'can act as other users (SET USER)',
 }
 
-/** `grants`: the lines of SHOW GRANTS. Each entry of the result is a part of a sentence. */
+/** Returns the privileges, each as a part of a sentence. `grants`: the lines of SHOW GRANTS. */
 export function privilegesOf(grants: readonly string[]): string[] {
   const found = new Set<string>()
   for (const grant of grants) {

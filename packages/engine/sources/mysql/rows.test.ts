@@ -17,7 +17,7 @@ const BIGINTS = {
   encoding: '',
 }
 
-/** A row of one big integer behind the four bytes of its header. */
+/** Returns a row of one big integer behind the four bytes of its header. */
 function packetOf(value: bigint): Packet {
   const buffer = Buffer.alloc(14)
   buffer.writeBigInt64LE(value, 6)
@@ -46,7 +46,8 @@ test('when there are enough rows the socket is left alone, and goes on when they
   const half = Number(value)
   const first = await rows.next()
   assert.equal(first!.rows, half)
-  // What came in the same piece has its place; the last place of all holds back what has come already.
+  // Rows that came in the same piece have their places. The last place of all holds back the rows that have come
+  // already.
   for (; !calls.includes('keep back'); value += 1n) give(value)
   assert.equal(Number(value), 2 * half)
   const all = await rows.next()

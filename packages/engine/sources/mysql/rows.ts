@@ -8,11 +8,11 @@ import { roomFor } from '../rows/columns.ts'
 import { misfit } from '../rows/misfit.ts'
 import { type Column, type Field, mapField, type Packet } from './types.ts'
 
-/** Capacity of a batch. Half of it completes a batch, since more rows can arrive with the same piece. */
+/** The capacity of a batch. Half of it completes a batch, since more rows can arrive with the same piece. */
 const ROWS_MOST = 16_384
 const BATCH_BYTES = 2_000_000
 
-/** Private parts of the library's connection. */
+/** The private parts of the library's connection that are used here. */
 export interface Wire extends EventEmitter {
   readonly stream: { pause(): void }
   /** Stops the stream and also holds back packets that have already arrived. */
@@ -20,7 +20,7 @@ export interface Wire extends EventEmitter {
   resume(): void
 }
 
-/** Private parts of a command of the library: it asks for a parser when it knows the columns. */
+/** The private parts of a command of the library. The command asks for a parser when it knows the columns. */
 export interface Command extends EventEmitter {
   buildParserFromFields(fields: Field[]): new () => { next(packet: Packet): void }
 }
@@ -68,7 +68,7 @@ export class Rows {
     return this.#columns!
   }
 
-  /** The next batch, in the same columns every time; null after the last. */
+  /** Resolves to the next batch, in the same columns every time; null after the last. */
   async next(): Promise<{ rows: number; bytes: number; columns: Column['data'][] } | null> {
     await this.#until(() => this.#enough() || this.#ended)
     if (this.#rows === 0) return null

@@ -1,4 +1,4 @@
-/** MySQL's and MariaDB's types as the engine's, and how their binary values are packed. Other types become text. */
+/** Maps MySQL's and MariaDB's types to the engine's, and packs their binary values. Other types become text. */
 import { Buffer } from 'node:buffer'
 import {
   BIGINT,
@@ -27,7 +27,7 @@ import { LooseNumeric } from '../rows/loose-values.ts'
 import { PackedText } from '../rows/packed-text.ts'
 import { daysFrom, decimalReader } from '../rows/text-values.ts'
 
-/** A column, as described by the server. */
+/** A column as the server describes it. */
 export interface Field {
   name: string
   columnType: number
@@ -64,7 +64,7 @@ const BINARY = 63
 const JSON_TYPE = 245
 const SHAPES = new Set([242, 255])
 const DECIMALS = new Set([0, 246])
-/** Texts and bytes of any length, and sets and enums. */
+/** The codes of texts and bytes of any length, and of sets and enums. */
 const TEXTS = new Set([15, 247, 248, 249, 250, 251, 252, 253, 254])
 const DAY_MICROS = 86_400_000_000
 
@@ -92,7 +92,7 @@ function mapped(field: Field, rows: number): Made {
 
 type Make = (rows: number, unsigned: boolean, field: Field) => Made
 
-/** Integers and floats: the bytes are the same in both layouts. */
+/** Makes a column of integers or floats, whose bytes are the same in both layouts. */
 function bytes(width: 1 | 2 | 4 | 8, signed: DuckDBType, unsigned = signed): Make {
   return (rows, isUnsigned) => {
     const data = new PackedColumn(width, rows)
@@ -131,7 +131,7 @@ const PLAIN: Record<number, Make> = {
   16: bits,
 }
 
-/** Days since 1970 of the date at `at`; NaN for a day that does not exist, such as 0000-00-00. */
+/** Returns the days since 1970 of the date at `at`; NaN for a day that does not exist, such as 0000-00-00. */
 function daysAt(from: Buffer, at: number): number {
   return daysFrom(from[at]! | (from[at + 1]! << 8), from[at + 2]!, from[at + 3]!)
 }
@@ -149,7 +149,9 @@ function dates(rows: number, _: boolean, { decimals: digits, columnType }: Field
   return { type: DATE, data, put }
 }
 
-/** Hours, minutes and seconds of one byte each, then four optional bytes of microseconds. */
+/**
+ * Reads hours, minutes and seconds of one byte each, then four optional bytes of microseconds. Returns microseconds.
+ */
 function microsAt(from: Buffer, at: number, end: number): number {
   const seconds = from[at]! * 3600 + from[at + 1]! * 60 + from[at + 2]!
   return seconds * 1_000_000 + (end >= at + 7 ? from.readUInt32LE(at + 3) : 0)
@@ -174,7 +176,7 @@ function moments(type: DuckDBType, rows: number, { decimals: digits, columnType 
   return { type, data, put }
 }
 
-/** Time of day only: a negative TIME or one beyond 24 h is rejected. */
+/** Makes a column of times of day. A negative TIME or one beyond 24 h is rejected. */
 function times(rows: number): Made {
   const data = new PackedColumn(8, rows)
   const put = (packet: Packet, row: number): void => {
@@ -191,7 +193,7 @@ function times(rows: number): Made {
   return { type: TIME, data, put }
 }
 
-/** Big-endian, of variable length. */
+/** Makes a column of bits, which are big-endian and of variable length. */
 function bits(rows: number): Made {
   const data = new PackedColumn(8, rows)
   const put = (packet: Packet, row: number): void => {
@@ -225,7 +227,7 @@ function blobs(rows: number): Made {
   return { type: BLOB, data, put }
 }
 
-/** Geometries and vectors are rejected unless they are empty. */
+/** Makes a column of geometries or vectors, which are rejected unless they are empty. */
 function shapes(rows: number): Made {
   const data = new PackedText(rows)
   const put = (packet: Packet, row: number): void => {

@@ -8,14 +8,14 @@ import { decimalBytes, type PackedColumn } from '../rows/columns.ts'
 export type Put = (from: Buffer, at: number, length: number, to: PackedColumn, row: number) => void
 
 export interface Packing {
-  /** Bytes of a value in the engine. */
+  /** The bytes of a value in the engine. */
   width: number
   put: Put
 }
 
 const DAYS_TO_2000 = 10_957
 const WORD = 0x1_0000_0000
-/** Microseconds, in two halves. */
+/** The microseconds from 1970 to 2000, in two halves. */
 const MICROS_TO_2000 = {
   high: Math.floor(946_684_800_000_000 / WORD),
   low: 946_684_800_000_000 % WORD,
@@ -63,7 +63,7 @@ export const FLOAT64: Packing = {
   },
 }
 
-/** PostgreSQL's infinities are the ends of the range; the engine's are symmetric around zero. */
+/** Packs days. PostgreSQL's infinities are the ends of the range; the engine's are symmetric around zero. */
 export const DAYS: Packing = {
   width: 4,
   put: (from, at, _, to, row) => {
@@ -87,7 +87,9 @@ export const MOMENT: Packing = {
   },
 }
 
-/** The engine stores a UUID as a 128-bit number with its first bit flipped, so that it sorts as a signed one. */
+/**
+ * Packs a UUID. The engine stores it as a 128-bit number with its first bit flipped, so that it sorts as a signed one.
+ */
 export const UUID_BYTES: Packing = {
   width: 16,
   put: (from, at, _, { bytes }, row) => {
@@ -98,7 +100,7 @@ export const UUID_BYTES: Packing = {
 
 const POSITIVE = 0
 const NEGATIVE = 0x4000
-/** Digits that a number holds exactly. */
+/** The number of digits that a number holds exactly. */
 const EXACT_DIGITS = 15
 
 /**

@@ -1,7 +1,7 @@
 /**
- * One query over PostgreSQL's extended protocol, on the library's connection: described without being run, then fetched in
- * batches. The fetched messages are parsed here, since the library makes a string of each field and an array of each row
- * (docs/decisions/0040-packed-columns.md). pg-cursor cannot describe a query without running it.
+ * Runs one query over PostgreSQL's extended protocol, on the library's connection. It is described without being run,
+ * then fetched in batches. The fetched messages are parsed here, since the library makes a string of each field and an
+ * array of each row (docs/decisions/0040-packed-columns.md). pg-cursor cannot describe a query without running it.
  */
 import { type Client, DatabaseError, type Submittable } from 'pg'
 import { SourceError } from '../source.ts'
@@ -26,10 +26,12 @@ interface PendingStep {
 /** The name of the statement and of its portal. */
 const NAME = 'assay'
 
-/** Message codes. */
+/** The codes of messages. */
 const CODE = { row: 68, bound: 50, suspended: 115, complete: 67, empty: 73, fault: 69 }
 
-/** Submitted twice: to describe, then to fetch. In between the connection is free for other queries. */
+/**
+ * A query that is submitted twice: to describe, then to fetch. In between the connection is free for other queries.
+ */
 export class Portal implements Submittable {
   readonly #text: string
   readonly #types: number[]
@@ -50,7 +52,7 @@ export class Portal implements Submittable {
     this.#values = values
   }
 
-  /** The columns of the query, which is not run. */
+  /** Resolves to the columns of the query, which is not run. */
   async describe(client: Client): Promise<Field[]> {
     client.query(this)
     await this.#step()
@@ -99,7 +101,7 @@ export class Portal implements Submittable {
     else waiting?.resolve()
   }
 
-  // The methods that pg calls.
+  // The methods below are those that pg calls.
 
   submit(connection: unknown): void {
     this.#wire = connection as Wire
@@ -163,7 +165,10 @@ export class Portal implements Submittable {
   }
 }
 
-/** The Bind message: portal and statement of the same name, parameters as text, the format of each result column. */
+/**
+ * Returns the Bind message: portal and statement of the same name, parameters as text, and the format of each result
+ * column.
+ */
 function bindMessage(name: string, values: readonly (string | null)[], binary: readonly boolean[]): Buffer {
   const int16 = (...numbers: number[]): Buffer => {
     const bytes = Buffer.alloc(2 * numbers.length)

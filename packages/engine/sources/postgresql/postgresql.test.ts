@@ -26,7 +26,7 @@ after(async () => {
   await (await running)?.stop()
 })
 
-/** A database on the one server of this file. */
+/** Starts a database on the one server of this file. */
 async function start(): Promise<Server> {
   running ??= startPostgres()
   const postgres = await running
@@ -47,7 +47,7 @@ async function start(): Promise<Server> {
         database: pathname.slice(1),
         user: decodeURIComponent(username),
         tls: 'off',
-        // The superuser makes what the tests read.
+        // The tests read what the superuser makes.
         privileged: 'accepted',
       },
       secrets: { password: decodeURIComponent(password) || 'not-needed' },
@@ -57,7 +57,7 @@ async function start(): Promise<Server> {
     async execute(sql) {
       await client.query(sql)
     },
-    /** Statements that begin a session are none of these. */
+    /** Statements that begin a session are not counted. */
     async running() {
       const { rows } = await client.query<{ n: number }>(
         `select count(*)::int as n from pg_stat_activity where application_name = 'assay' and state = 'active'
@@ -256,7 +256,7 @@ suite('PostgreSQL as a source', { skip: missing ?? false }, () => {
     }
   })
 
-  /** Each as `v`, and as the text that PostgreSQL prints as `t`; nulls among them. */
+  /** The types. Each is selected as `v`, and as `t`, the text that PostgreSQL prints, with nulls among them. */
   const FORMS: Record<string, string> = {
     'numeric(4,1)': '(random() * 1998 - 999)::numeric(4,1)',
     'numeric(9,4)': '((random() - 0.5) * 10 ^ (i % 6))::numeric(9,4)',

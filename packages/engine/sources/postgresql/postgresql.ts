@@ -1,7 +1,7 @@
 /**
- * PostgreSQL. The query runs in a read-only transaction with a time limit, both enforced by the server; its rows come
- * through a portal, a few megabytes at a time. An aborted query is ended by a cancel request. If this process is killed,
- * the server notices within a second.
+ * Reads from PostgreSQL. The query runs in a read-only transaction with a time limit, both enforced by the server; its
+ * rows come through a portal, a few megabytes at a time. An aborted query is ended by a cancel request. If this
+ * process is killed, the server notices within a second.
  */
 
 import type { OpenConnection } from '@assay/model/connection'
@@ -18,14 +18,17 @@ import { privilegesOf } from './privileges.ts'
 import { RowCollector } from './rows.ts'
 import { FIRST_OWN_OID, isJson, type Mapped, mapField } from './types.ts'
 
-/** Bytes of a batch, as received. */
+/** The bytes of a batch, as received. */
 const BATCH_BYTES = 2_000_000
 const ROWS_FIRST = 128
 const ROWS_MOST = 16_384
-/** Longest wait for the answer to a cancel request. */
+/** The longest wait for the answer to a cancel request, in milliseconds. */
 const CANCEL_MS = 300
 
-/** Types of parameters. Zero lets the server infer the type: a text can be an enum, a uuid or any other type. */
+/**
+ * The types of parameters. Zero lets the server infer the type, because a text can be an enum, a uuid or any other
+ * type.
+ */
 const OIDS: Record<Parameter['type'], { one: number; list: number }> = {
   string: { one: 0, list: 0 },
   integer: { one: 20, list: 1016 },
@@ -64,7 +67,7 @@ export const postgresql: Kind = {
 
 interface PostgresConnection {
   client: Client
-  /** What its user can do beyond reading. */
+  /** What the user of the connection can do beyond reading. */
   privileges: string[]
 }
 
@@ -106,7 +109,7 @@ function configOf({ connection, time_zone, timeout_ms }: ProbeOptions, dialed: D
     stream: () => dialed.socket,
     database: String(options.database),
     user: String(options.user),
-    // Never undefined: the library would read a password file.
+    // The password is never undefined, because the library would then read a password file.
     password: secrets.password ?? '',
     ssl: dialed.tls ?? false,
     application_name: 'assay',
@@ -124,7 +127,7 @@ interface ServerError extends Error {
   severity?: string
 }
 
-/** Messages of the server and the network hold no password. */
+/** Returns the error with the message of the server or the network. These messages hold no password. */
 function explained(error: unknown, { name }: OpenConnection): unknown {
   if (!(error instanceof Error) || error instanceof SourceError) return error
   const { message, severity } = error as ServerError
@@ -228,7 +231,10 @@ class PostgresReader implements BatchReader {
   }
 }
 
-/** `position` counts characters of the query as sent. Optional clauses became blanks, so its lines are the template's. */
+/**
+ * Returns the error for a refused query. `position` counts characters of the query as sent. Optional clauses became
+ * blanks, so its lines are the template's.
+ */
 function refused(error: unknown, connection: OpenConnection): unknown {
   if (!(error instanceof Error) || error instanceof SourceError) return error
   const { message, code = '', position, severity } = error as ServerError

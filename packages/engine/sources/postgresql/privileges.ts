@@ -1,14 +1,21 @@
 /**
- * What a role of PostgreSQL can do in a read-only transaction beyond reading tables. The server itself refuses changes of tables
- * and grants there. Roles and functions: "Predefined Roles" and "System Administration Functions" of its manual.
+ * Tells what a role of PostgreSQL can do in a read-only transaction beyond reading tables. The server itself refuses
+ * changes of tables and grants there. The roles and functions are those of "Predefined Roles" and "System
+ * Administration Functions" of its manual.
  */
 import type { Client } from 'pg'
 
-/** Functions that not even who watches the server may call: they use files, settings, sessions, replication. */
+/**
+ * SQL for functions that even a role that monitors the server may not call. They use files, settings, sessions or
+ * replication.
+ */
 const KEPT_FUNCTION = `pronamespace = 'pg_catalog'::regnamespace and proacl is not null
   and not has_function_privilege('pg_monitor', made.oid, 'execute')`
 
-/** Their author chose what they do, and a read-only transaction does not keep them from files. Nobody calls a trigger. */
+/**
+ * SQL for functions that run with the rights of a superuser. Their author chose what they do, and a read-only
+ * transaction does not keep them from files. Triggers are left out, because a query cannot call them.
+ */
 const BORROWED_FUNCTION = `prosecdef and prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)
   and has_schema_privilege(role.oid, pronamespace, 'usage')
   and exists (select from pg_roles owner where owner.oid = proowner and owner.rolsuper)`
@@ -18,7 +25,7 @@ function reaches(condition: string): string {
     where ${condition} and has_function_privilege(role.oid, made.oid, 'execute')))`
 }
 
-/** A condition in SQL, and its meaning. `has_role` includes roles that SET ROLE can take. */
+/** The conditions in SQL, each with its meaning. `has_role` includes roles that SET ROLE can take. */
 const CHECKS: readonly (readonly [condition: string, meaning: string])[] = [
   ['role.rolsuper', 'is a superuser'],
   [
@@ -35,7 +42,7 @@ const CHECKS: readonly (readonly [condition: string, meaning: string])[] = [
   [reaches(BORROWED_FUNCTION), 'can call functions that run as a superuser'],
 ]
 
-/** One query. Each entry is a part of a sentence. */
+/** Returns the privileges by one query, each as a part of a sentence. */
 export async function privilegesOf(client: Client): Promise<string[]> {
   const columns = CHECKS.map(([condition], index) => `${condition} as "${index}"`)
   const { rows } = await client.query<Record<string, boolean>>(

@@ -1,6 +1,6 @@
 /**
- * Collects rows from the socket: fields of plain types go in binary form into packed columns, texts as they are, all others
- * are read from their text (docs/decisions/0040-packed-columns.md).
+ * Collects rows from the socket. Fields of plain types come in binary form and texts as they are, both into packed
+ * columns. All others are read from their text (docs/decisions/0040-packed-columns.md).
  */
 import type { RemoteColumn } from '../kind.ts'
 import { type BatchColumn, PackedColumn, ValueColumn } from '../rows/columns.ts'
@@ -8,7 +8,7 @@ import { misfit } from '../rows/misfit.ts'
 import { PackedText } from '../rows/packed-text.ts'
 import type { Mapped } from './types.ts'
 
-/** A message of the server: its code, and its bytes after the length. */
+/** Receives a message of the server: its code, and its bytes after the length. */
 export type OnMessage = (code: number, from: Buffer, at: number, end: number) => void
 
 const HEADER = 5
@@ -46,7 +46,7 @@ export class RowCollector {
   #data: BatchColumn[] = []
   #room = 0
   rows = 0
-  /** Bytes of the fields, as received. */
+  /** The bytes of the fields, as received. */
   bytes = 0
 
   constructor(columns: readonly RemoteColumn[], mapped: readonly Mapped[]) {

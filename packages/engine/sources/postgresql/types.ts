@@ -1,4 +1,4 @@
-/** PostgreSQL's types as the engine's. Other types become the text that PostgreSQL prints. */
+/** Maps PostgreSQL's types to the engine's. Other types become the text that PostgreSQL prints. */
 import {
   BIGINT,
   BLOB,
@@ -27,21 +27,21 @@ import * as values from '../rows/text-values.ts'
 import type { Packing } from './binary.ts'
 import * as binary from './binary.ts'
 
-/** A column, as described by the server. `modifier` holds precision and scale. */
+/** A column as the server describes it. `modifier` holds precision and scale. */
 export interface Field {
   name: string
   oid: number
   modifier: number
 }
 
-/** How a column is read. */
+/** The way in which a column is read. */
 export interface Mapped {
   type: DuckDBType
   /** Reads a value from its text. */
   read: values.FromText
-  /** Set if it comes in binary form and is packed. */
+  /** The packing, if the column comes in binary form and is packed. */
   packing?: Packing
-  /** The value is the text as received. */
+  /** True if the value is the text as received. */
   plain?: boolean
   settle?: () => DuckDBType
 }
@@ -77,7 +77,7 @@ const BY_OID: Record<number, Mapped> = {
 
 const JSON_OIDS = new Set([114, 3802])
 
-/** The built-in array types and the types of their items. User-defined ones are asked for. */
+/** The built-in array types and the types of their items. The server is asked for user-defined ones. */
 const ITEMS: Record<number, number> = {
   1000: 16,
   1001: 17,
@@ -108,7 +108,7 @@ const ITEMS: Record<number, number> = {
 /** Object ids from here on are user-defined types: enums, domains, extensions' types and their arrays. */
 export const FIRST_OWN_OID = 16_384
 
-/** `items`: the item types of user-defined arrays. */
+/** Returns how a column is read. `items`: the item types of user-defined arrays. */
 export function mapField(field: Field, items: ReadonlyMap<number, number>): Mapped {
   const item = ITEMS[field.oid] ?? items.get(field.oid)
   if (item !== undefined) return mapArray(item, field.modifier)
@@ -116,12 +116,12 @@ export function mapField(field: Field, items: ReadonlyMap<number, number>): Mapp
   return BY_OID[field.oid] ?? TEXT
 }
 
-/** Whether the engine declares the column as JSON. */
+/** Tells whether the engine declares the column as JSON. */
 export function isJson(oid: number): boolean {
   return JSON_OIDS.has(oid)
 }
 
-/** The modifier of a numeric: 4 + (precision << 16 | scale in 11 bits, signed). */
+/** Reads the modifier of a numeric: 4 + (precision << 16 | scale in 11 bits, signed). */
 function precisionOf(modifier: number): { width: number; scale: number } | null {
   if (modifier < 4) return null
   const width = ((modifier - 4) >> 16) & 0xffff
@@ -139,7 +139,7 @@ function mapNumeric(modifier: number): Mapped {
   return { type: VARCHAR, read: (value) => loose.note(value), settle: () => loose.settled() }
 }
 
-/** Arrays of one dimension. Their numerics without precision become doubles. */
+/** Maps arrays of one dimension. Their numerics without precision become doubles. */
 function mapArray(item: number, modifier: number): Mapped {
   const precision = item === NUMERIC ? precisionOf(modifier) : null
   const mapped = precision

@@ -13,10 +13,13 @@ import type { RemoteFile } from './remote-file.ts'
 
 const HOPS = 3
 
-/** The address without its query, which can hold secrets. */
+/** Returns the address without its query, which can hold secrets. */
 const shownOf = (url: URL): string => url.origin + url.pathname
 
-/** A file at an address of a template. The host of `address` comes from the template's text, not from a variable. */
+/**
+ * Returns the file at an address of a template. The host of `address` comes from the template's text, not from a
+ * variable.
+ */
 export function plainAddress(address: string, most: number): RemoteFile {
   if (!URL.canParse(address)) throw new SourceError(`${JSON.stringify(address)} is not an address.`)
   const url = new URL(address)
@@ -52,7 +55,7 @@ function baseOf({ options }: OpenConnection): URL {
   return base
 }
 
-/** A digest of secrets, for the identity of a cached copy. */
+/** Returns a digest of secrets, for the identity of a cached copy. */
 const hashed = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex')
 
 export const http: FileKind = {

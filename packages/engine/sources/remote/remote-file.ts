@@ -1,9 +1,9 @@
-/** A file of a server, before it is here. */
+/** The type of a file of a server that is not downloaded yet. */
 import type { Wanted } from '@assay/net/download'
 
 /** A file to download; `shown` is its name in lineage and errors. */
 export interface RemoteFile extends Wanted {
   shown: string
-  /** Its size, where it is known before. */
+  /** Its size in bytes, if it is known before. */
   bytes?: number
 }

@@ -1,7 +1,7 @@
 /**
- * Remote files: an address, a file of a web server or bucket over a connection, or an upload in a bucket. Each is
- * downloaded into the job's folder before the engine is sealed, or linked there from the cache if its server confirms that
- * it has not changed, and is then read like a local file.
+ * Fetches remote files: an address, a file of a web server or bucket over a connection, or an upload in a bucket. Each
+ * is downloaded into the job's folder before the engine is sealed, or linked there from the cache if its server
+ * confirms that it has not changed, and is then read like a local file.
  */
 import { randomUUID } from 'node:crypto'
 import { mkdir, rm } from 'node:fs/promises'
@@ -32,7 +32,7 @@ export interface RemoteOptions {
   /** A folder for this job alone; not created yet. */
   temp_folder: string
   signal: AbortSignal
-  /** Chooses the parts of Parquet files; absent: whole files are fetched. */
+  /** Chooses the parts of Parquet files; whole files are fetched if null or absent. */
   parts?: ParquetParts | null
 }
 
@@ -42,22 +42,22 @@ export interface Reach {
   connection: string | null
   targets: readonly string[]
   ca?: string | undefined
-  /** Null if only the time limit of the job applies. */
+  /** The time limit in milliseconds; null if only that of the job applies. */
   timeout_ms: number | null
-  /** The limit for all files together. */
+  /** The limit of bytes for all files together. */
   bytes: number
 }
 
 /** A kind of connection that holds files. */
 export interface FileKind {
-  /** The files that a path or a pattern names. */
+  /** Resolves to the files that a path or a pattern names. */
   find(
     connection: OpenConnection,
     file: string,
     guard: Guard,
     { signal, parts }: Pick<RemoteOptions, 'signal' | 'parts'>,
   ): Promise<RemoteFile[]>
-  /** Checks that the server answers and accepts the secrets; resolves to a description of it. */
+  /** Checks that the server answers and accepts the secrets. Resolves to a description of it. */
   probe(connection: OpenConnection, guard: Guard, signal: AbortSignal): Promise<string>
 }
 
@@ -83,7 +83,7 @@ async function withGuard<T>(
   }
 }
 
-/** Tests a connection. */
+/** Tests a connection that holds files. */
 export async function probeFiles(
   kind: FileKind,
   connection: OpenConnection,
@@ -174,12 +174,12 @@ async function fetchOne(
 const GLOB = /[*?[\]{}]/
 const FILES_MOST = 1000
 
-/** The item with this name, else all that match the pattern, sorted by name. */
+/** Returns the item with this name, else all that match the pattern, sorted by name. */
 export function pick<T>(all: readonly T[], nameOf: (one: T) => string, pattern: string): T[] {
   return vetted(picked(all, nameOf, pattern), pattern)
 }
 
-/** The same, however many they are. */
+/** Returns the same as `pick`, without a limit on their number. */
 export function picked<T>(all: readonly T[], nameOf: (one: T) => string, pattern: string): T[] {
   const exact = all.find((one) => nameOf(one) === pattern)
   if (exact) return [exact]
@@ -195,13 +195,13 @@ export function vetted<T>(found: T[], pattern: string): T[] {
   return found
 }
 
-/** The fixed beginning of a pattern. */
+/** Returns the fixed beginning of a pattern. */
 export function prefixOf(pattern: string): string {
   const at = pattern.search(GLOB)
   return at < 0 ? pattern : pattern.slice(0, at)
 }
 
-/** Uploads in a bucket, by their presigned addresses. */
+/** Returns uploads in a bucket, by their presigned addresses. */
 export function offeredFiles(all: readonly OfferedFile[], file: string): RemoteFile[] {
   return pick(all, (one) => one.path, file.slice(UPLOADS.length)).map(({ path: name, url, bytes }) => ({
     url,

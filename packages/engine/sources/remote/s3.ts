@@ -1,4 +1,4 @@
-/** Files of a bucket, over a connection of the kind `s3`: one key, or all keys that match a pattern. */
+/** Reads files of a bucket, over a connection of the kind `s3`: one key, or all keys that match a pattern. */
 import type { OpenConnection } from '@assay/model/connection'
 import type { Guard } from '@assay/net/guard'
 import { type Bucket, type BucketConfig, BucketError, createBucket } from '@assay/net/s3'
@@ -9,7 +9,7 @@ import type { RemoteFile } from './remote-file.ts'
 
 const KEYS_MOST = 100_000
 
-/** The bucket of a connection. */
+/** Returns the bucket of a connection. */
 export function configOfBucket({
   options,
   secrets,

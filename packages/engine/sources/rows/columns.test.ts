@@ -7,7 +7,10 @@ import { decimalBytes, PackedColumn, ValueColumn } from './columns.ts'
 import { PackedText } from './packed-text.ts'
 import { printed } from './printed-rows.ts'
 
-/** Around 12 bytes, around 40 characters, and long; with letters of one to four bytes, and halves of them. */
+/**
+ * Texts of around 12 bytes, of around 40 characters, and long ones, with letters of one to four bytes and halves of
+ * them.
+ */
 const TEXTS = fc.oneof(
   fc.string({ unit: 'grapheme-ascii', maxLength: 60 }),
   fc.string({ unit: 'binary', maxLength: 60 }),
@@ -25,7 +28,7 @@ const TEXTS = fc.oneof(
   fc.nat(3000).map((length) => 'x'.repeat(length)),
 )
 
-/** Rows of several chunks, each taken from a few values, so that a case is quick to make. */
+/** Makes rows of several chunks, each taken from a few values, so that a case is quick to make. */
 function rowsOf<T>(value: fc.Arbitrary<T>) {
   return fc
     .tuple(fc.array(fc.option(value), { minLength: 1, maxLength: 50 }), fc.nat(5000))

@@ -7,30 +7,30 @@ import { Nulls } from './nulls.ts'
 import { PackedText } from './packed-text.ts'
 
 const WORD = 0x1_0000_0000
-/** Values of a batch: 16 MB of text entries. */
+/** The values of a batch. Their text entries take 16 MB. */
 const VALUES_MOST = 1_048_576
 
-/** The rows of a batch: at most `most`, fewer for very many columns. */
+/** Returns the rows of a batch: at most `most`, fewer for very many columns. */
 export function roomFor(columns: number, most: number): number {
   return Math.max(1, Math.min(most, Math.floor(VALUES_MOST / Math.max(1, columns))))
 }
 
-/** Bytes of the integer that stores a decimal of so many digits. */
+/** Returns the bytes of the integer that stores a decimal of so many digits. */
 export function decimalBytes(digits: number): number {
   return digits <= 4 ? 2 : digits <= 9 ? 4 : digits <= 18 ? 8 : 16
 }
 
-/** Private parts of the library's vectors: their memory, which `flush` copies to the engine. */
+/** The private parts of the library's vectors: their memory, which `flush` copies to the engine. */
 interface Memory {
   items?: ArrayBufferView
   dataView?: DataView
 }
 
 export class PackedColumn {
-  /** Bytes per value. */
+  /** The bytes per value. */
   readonly width: number
   readonly bytes: Uint8Array
-  /** Views of the same bytes. */
+  /** A view of the same bytes. */
   readonly halves: Int16Array
   readonly words: Int32Array
   readonly bigs: BigInt64Array
@@ -91,7 +91,7 @@ export class PackedColumn {
   }
 }
 
-/** Values as the engine's library takes them, for types that are not packed. */
+/** A column of values as the engine's library takes them, for types that are not packed. */
 export class ValueColumn {
   #values: DuckDBValue[] = []
 
@@ -114,7 +114,7 @@ export class ValueColumn {
 
 export type BatchColumn = PackedColumn | PackedText | ValueColumn
 
-/** Rows of a chunk of the engine. */
+/** The rows of a chunk of the engine. */
 const CHUNK_ROWS = 2048
 
 /** Appends rows; `chunk` has the types of the columns and is overwritten. */

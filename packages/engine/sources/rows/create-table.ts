@@ -33,7 +33,7 @@ function typeName(type: DuckDBType): string {
   return type.toString()
 }
 
-/** What was read of a query. */
+/** What was read by a query. */
 export interface Read {
   rows: number
   bytes: number

@@ -7,13 +7,15 @@ import { daysFromText, decimalReader, microsFromText } from './text-values.ts'
 
 type Reader = (bytes: Uint8Array, from: number, end: number) => number
 
-/** In the middle of other bytes. */
+/** Reads a number that stands in the middle of other bytes. */
 const readBy = (read: Reader, text: string): number => {
   const bytes = Buffer.from(`9${text}9`)
   return read(bytes, 1, bytes.length - 1)
 }
 
-/** What it says is what the text says; it says nothing of what the text is refused for. */
+/**
+ * Asserts that the fast reading is NaN or equals the slow one, and that it is NaN if the slow one refuses the text.
+ */
 function agrees(fast: number, slow: () => number | bigint): void {
   if (Number.isNaN(fast)) return
   assert.equal(BigInt(fast), BigInt(slow()))

@@ -4,8 +4,9 @@ const POINT = 46
 const ZERO = 48
 
 /**
- * Reads a decimal number from its digits without making a text of it: "-12.3" at the scale 2 gives -1230. NaN for anything
- * but digits and one point between them, for more digits than a double holds, and for more decimals than the scale.
+ * Reads a decimal number from its digits without making a text of it: "-12.3" at the scale 2 gives -1230. Returns NaN
+ * for anything but digits and one point between them, for more digits than a double holds, and for more decimals than
+ * the scale.
  */
 export function scaledFrom(bytes: Uint8Array, from: number, end: number, scale: number): number {
   const negative = bytes[from] === MINUS

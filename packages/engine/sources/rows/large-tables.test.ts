@@ -1,4 +1,7 @@
-/** Large tables of files: made by a query, again where it was found to be wrong, and read where the engine is sealed. */
+/**
+ * Tests large tables of files: made by a query, made again if the query was found to be wrong, and read after the
+ * engine is sealed.
+ */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -38,7 +41,7 @@ test('a large table that fills the disk of its job is refused', async () => {
   try {
     const room = { temp_folder, spill_bytes: 10_000 }
     await assert.rejects(keepLarge(engine, 'one', 'from range(100000) r(n)', room), NoRoom)
-    // One statement that would write 340 MB ends where it stands.
+    // One statement that would write 340 MB ends in the middle.
     const many = 'select hash(n) as a, hash(n + 1) as b from range(20000000) r(n)'
     await assert.rejects(keepLarge(engine, 'two', many, room), NoRoom)
     assert.ok(statSync(path.join(temp_folder, 'large.duckdb')).size < 170e6)

@@ -1,6 +1,6 @@
 /**
- * Tables that are too large for memory: they lie in a database file of the job's folder, packed by the engine, and are read
- * through views (measured: docs/decisions/0142-large-tables-lie-on-the-disk.md).
+ * Keeps tables that are too large for memory. They lie in a database file of the job's folder, packed by the engine,
+ * and are read through views (measured: docs/decisions/0142-large-tables-lie-on-the-disk.md).
  */
 import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
@@ -11,13 +11,13 @@ import { NoRoom, roomLeft } from '../room.ts'
 export const LARGE = 'large tables'
 /** A memory limit below what the engine needs to write. */
 const TRIMMED_BYTES = 8_000_000
-/** Milliseconds between two checks of the room while one statement writes. */
+/** The milliseconds between two checks of the room while one statement writes. */
 const WATCH_MS = 50
 
 export interface TableRoom {
   /** A folder for this job alone; it need not exist. */
   temp_folder: string
-  /** Bytes that the job may write there. */
+  /** The bytes that the job may write there. */
   spill_bytes: number
 }
 

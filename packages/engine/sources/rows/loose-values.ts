@@ -1,16 +1,17 @@
 /**
- * Columns whose type is known only after their values: numerics without precision, and SQLite's columns. They are written
- * as text, or as doubles if those are exact. The final type is the narrowest that holds every value exactly.
+ * Finds the types of columns that are known only after their values: numerics without precision, and SQLite's columns.
+ * They are written as text, or as doubles if those are exact. The final type is the narrowest that holds every value
+ * exactly.
  */
 import { BIGINT, DECIMAL, DOUBLE, type DuckDBType, VARCHAR } from '@duckdb/node-api'
 import { numberFromText } from './text-values.ts'
 
 const DIGITS_MOST = 38
-/** Integer digits from which on a number can exceed a double. */
+/** The number of integer digits from which on a number can exceed a double. */
 const DOUBLE_DIGITS = 309
-/** A double represents every 15-digit decimal uniquely. */
+/** The end of the numbers that a double holds exactly. It represents every 15-digit decimal uniquely. */
 const EXACT_BELOW = 1e15
-/** Below it JavaScript writes an exponent. */
+/** The number below which JavaScript writes an exponent. */
 const SMALLEST = 1e-6
 const POWERS = Array.from({ length: 21 }, (_, power) => 10 ** power)
 

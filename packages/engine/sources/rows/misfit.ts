@@ -4,7 +4,7 @@ import { SourceError } from '../source.ts'
 
 const SHOWN = 60
 
-/** The error for a value that the column's type cannot hold. */
+/** Returns the error for a value that the column's type cannot hold. */
 export function misfit(column: RemoteColumn, value: string): SourceError {
   const shown = value.length > SHOWN ? `${value.slice(0, SHOWN)}…` : value
   const type = column.type.toString()

@@ -1,4 +1,4 @@
-/** Nulls of packed columns. */
+/** Keeps the nulls of packed columns. */
 import type { DuckDBVector } from '@duckdb/node-api'
 
 /** The rows of a packed column that are null. */

@@ -1,4 +1,7 @@
-/** For databases whose read-only session still allows statements such as KILL, ATTACH and PRAGMA. */
+/**
+ * Refuses all statements but SELECT, for databases whose read-only session still allows statements such as KILL,
+ * ATTACH and PRAGMA.
+ */
 import { SourceError } from '../source.ts'
 
 export function requireSelect(sql: string): void {

@@ -1,24 +1,24 @@
 /**
- * Texts or bytes in the engine's layout: 16 bytes per value. The first four bytes are the length. Up to 12 bytes of text
- * follow inline; of longer texts the first four bytes and the address follow. The long texts of a chunk lie in one block,
- * which is handed to the engine as a single value: one native call per chunk instead of one per text.
- * Reason and measured gain: docs/decisions/0040-packed-columns.md.
+ * Packs texts or bytes in the engine's layout of 16 bytes per value. The first four bytes are the length. Up to 12
+ * bytes of text follow inline; of longer texts the first four bytes and the address follow. The long texts of a chunk
+ * lie in one block, which is handed to the engine as a single value: one native call per chunk instead of one per
+ * text. The reason and the measured gain: docs/decisions/0040-packed-columns.md.
  */
 import { Buffer, isUtf8 } from 'node:buffer'
 import { DuckDBBlobValue, DuckDBBlobVector, DuckDBHugeIntVector, type DuckDBVector } from '@duckdb/node-api'
 import { Nulls } from './nulls.ts'
 
 const INLINE = 12
-/** Up to this length a loop copies faster than a call. */
+/** The length in bytes up to which a loop copies faster than a call. */
 const SHORT = 40
-/** Above this length the bytes are counted before they are written. */
+/** The length above which the bytes are counted before they are written. */
 const LONG = 10_000
 const HEAP_FIRST = 65_536
-/** A larger heap is released after its batch. */
+/** The bytes above which a heap is released after its batch. */
 const HEAP_MOST = 8_388_608
 const WORD = 0x1_0000_0000
 
-/** Private parts of the library's vectors. */
+/** The private parts of the library's vectors that are used here. */
 interface Raw {
   vector: Parameters<typeof DuckDBHugeIntVector.fromRawVector>[0]
   dataView: DataView
@@ -49,7 +49,7 @@ export class PackedText {
     this.#nulls.add(row)
   }
 
-  /** Lone surrogates become U+FFFD. */
+  /** Sets a text. Lone surrogates become U+FFFD. */
   setText(row: number, text: string): void {
     const { length } = text
     if (length <= SHORT) {
@@ -102,7 +102,7 @@ export class PackedText {
     if (!this.setUtf8(row, from, at, length)) this.setText(row, from.toString('utf8', at, at + length))
   }
 
-  /** The offset of a row's bytes, in the heap or in the entries. */
+  /** Returns the offset of a row's bytes, in the heap or in the entries. */
   #begin(row: number, length: number): number {
     if (length > INLINE) {
       this.#reserve(length)
@@ -156,7 +156,7 @@ export class PackedText {
     this.#nulls.write(vector, from, count)
   }
 
-  /** The part of the heap that holds the long texts of these rows. */
+  /** Returns the part of the heap that holds the long texts of these rows. */
   #stretch(from: number, count: number): [begin: number, end: number] {
     const entries = this.#entries
     let first = from

@@ -1,9 +1,9 @@
-/** For tests of columns: their values as the engine has them. */
+/** Gives the values of columns as the engine has them, for tests of columns. */
 import { DuckDBDataChunk, type DuckDBType } from '@duckdb/node-api'
 import { openEngine } from '../../duckdb/duckdb.ts'
 import { appendRows, type BatchColumn } from './columns.ts'
 
-/** For tests: writes columns into the engine and returns each as the engine prints it. */
+/** Writes columns into the engine and returns each as the engine prints it, for tests. */
 export async function printed(
   rows: number,
   ...columns: [type: DuckDBType, column: BatchColumn][]

@@ -11,7 +11,7 @@ export function questionMarks(syntax: SqlSyntax): QueryDialect {
   }
 }
 
-/** The values of the question marks, in order. */
+/** Returns the values of the question marks, in order. */
 export function valuesOf<Value>(
   parameters: readonly Parameter[],
   encode: (value: Plain, type: Parameter['type']) => Value,

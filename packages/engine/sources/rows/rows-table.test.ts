@@ -1,4 +1,7 @@
-/** Large tables of queries: they lie on the disk of the job, whole and in order, and no larger than its room there. */
+/**
+ * Tests large tables of queries. They lie on the disk of the job, whole and in order, and no larger than the room
+ * there.
+ */
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -28,7 +31,7 @@ async function opened(folder: string): Promise<Engine> {
   return engine
 }
 
-/** Rows from `first` on, which are said to have come in so many bytes. */
+/** Makes rows from `first` on. `bytes`: their size as received. */
 function batch(first: number, bytes: number) {
   const numbers = new PackedColumn(4, ROWS)
   const prices = new PackedText(ROWS)

@@ -38,12 +38,12 @@ export class RowsTable {
     this.#appender = appender
   }
 
-  /** `name` is that of an existing, empty table. */
+  /** Opens the writer. `name`: that of an existing, empty table. */
   static async open(engine: Engine, name: string, columns: readonly RemoteColumn[], room: TableRoom) {
     return new RowsTable(engine, name, columns, room, await engine.connection.createAppender(name))
   }
 
-  /** Rejects with NoRoom if the disk of the job is full. */
+  /** Writes a batch. Rejects with NoRoom if the disk of the job is full. */
   async write({ rows, bytes, columns }: ColumnBatch): Promise<void> {
     this.#bytes += bytes
     if (!this.#large && this.#bytes > LARGE_BYTES) await this.#enlarge()

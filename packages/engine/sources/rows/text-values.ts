@@ -34,14 +34,14 @@ export function decimalReader(width: number, scale: number): (text: string) => D
   }
 }
 
-/** The number of two digits at an index, else NaN. */
+/** Returns the number of two digits at an index, else NaN. */
 function two(text: string, at: number): number {
   const tens = text.charCodeAt(at) - 48
   const ones = text.charCodeAt(at + 1) - 48
   return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : Number.NaN
 }
 
-/** Days since 1970 of "YYYY-MM-DD", with years of more digits, and " BC" at the end. */
+/** Returns the days since 1970 of "YYYY-MM-DD", with years of more digits, and " BC" at the end. */
 function daysOf(text: string): number {
   let year: number
   let at: number
@@ -61,8 +61,8 @@ function daysOf(text: string): number {
 const LENGTHS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
 /**
- * Days since 1970 in the proleptic Gregorian calendar; NaN for a day that does not exist. Works for any year, unlike Date,
- * which ends in 275760. Algorithm: Howard Hinnant's days_from_civil.
+ * Returns the days since 1970 in the proleptic Gregorian calendar; NaN for a day that does not exist. It works for any
+ * year, unlike Date, which ends in 275760. The algorithm is Howard Hinnant's days_from_civil.
  */
 export function daysFrom(year: number, month: number, day: number): number {
   const length = LENGTHS[month - 1]! + (month === 2 && leaps(year) ? 1 : 0)
@@ -81,7 +81,7 @@ function leaps(year: number): boolean {
 /** The engine's infinite dates. */
 const DAYS_MOST = 0x7fff_ffff
 
-/** Days since 1970. */
+/** Returns the days since 1970 of a date. */
 export function daysFromText(text: string): number {
   if (text === 'infinity') return DAYS_MOST
   if (text === '-infinity') return -DAYS_MOST
@@ -94,7 +94,7 @@ export function dateFromText(text: string): DuckDBDateValue {
   return new DuckDBDateValue(daysFromText(text))
 }
 
-/** Microseconds of "HH:MM:SS[.ffffff]" from an index on. */
+/** Returns the microseconds of "HH:MM:SS[.ffffff]" from an index on. */
 function microsOfDay(text: string, at: number): number {
   const seconds = two(text, at) * 3600 + two(text, at + 3) * 60 + two(text, at + 6)
   if (text.charCodeAt(at + 8) !== 46) return seconds * 1_000_000
@@ -108,7 +108,9 @@ function microsOfDay(text: string, at: number): number {
   return seconds * 1_000_000 + micros
 }
 
-/** Seconds east of Greenwich of "+02", "-03:30", "+00:19:32" or "Z" at the end of a time; 0 without one. */
+/**
+ * Returns the seconds east of Greenwich of "+02", "-03:30", "+00:19:32" or "Z" at the end of a time; 0 without one.
+ */
 function offsetOf(text: string, from: number): number {
   const plus = text.indexOf('+', from)
   const at = plus < 0 ? text.indexOf('-', from) : plus
@@ -123,7 +125,7 @@ function offsetOf(text: string, from: number): number {
 /** The engine's infinite timestamps. */
 const MICROS_MOST = 2n ** 63n - 1n
 
-/** Microseconds since 1970 of a time with or without a zone; a number if that is exact. */
+/** Returns the microseconds since 1970 of a time with or without a zone, as a number if that is exact. */
 export function microsFromText(text: string, zoned: boolean): number | bigint {
   if (text === 'infinity') return MICROS_MOST
   if (text === '-infinity') return -MICROS_MOST
@@ -158,7 +160,7 @@ export function timeTzFromText(text: string): DuckDBTimeTZValue {
 const INTERVAL =
   /^P(?:(-?\d+)Y)?(?:(-?\d+)M)?(?:(-?\d+)W)?(?:(-?\d+)D)?(?:T(?:(-?\d+)H)?(?:(-?\d+)M)?(?:(-?)(\d+)(?:\.(\d+))?S)?)?$/
 
-/** ISO 8601 with a sign at each part, as PostgreSQL writes it: "P1Y2M-3DT4H5M-6.789S". */
+/** Reads an interval of ISO 8601 with a sign at each part, as PostgreSQL writes it: "P1Y2M-3DT4H5M-6.789S". */
 export function intervalFromText(text: string): DuckDBIntervalValue {
   const match = INTERVAL.exec(text)
   if (!match) throw new RangeError(text)
@@ -179,7 +181,7 @@ export function uuidFromText(text: string): DuckDBUUIDValue {
   return DuckDBUUIDValue.fromUint128(BigInt(`0x${text.replaceAll('-', '')}`))
 }
 
-/** "\x0123" */
+/** Reads bytes such as "\x0123". */
 export function bytesFromHex(text: string): DuckDBBlobValue {
   return new DuckDBBlobValue(Buffer.from(text.slice(2), 'hex'))
 }
@@ -188,7 +190,7 @@ export function bigintFromText(text: string): bigint {
   return BigInt(text)
 }
 
-/** Also reads "Infinity", "-Infinity" and "NaN". Throws RangeError for digits beyond the largest double. */
+/** Reads a number, also "Infinity", "-Infinity" and "NaN". Throws RangeError for digits beyond the largest double. */
 export function numberFromText(text: string): number {
   const value = Number(text)
   if (Math.abs(value) === Number.POSITIVE_INFINITY && /\d/.test(text)) throw new RangeError(text)

@@ -1,7 +1,7 @@
 /** Makes workbooks for tests, part by part, as the formats describe them. */
 import { crc32, deflateRawSync } from 'node:zlib'
 
-/** A zip of parts. `lie`: the size that its directory gives for each part, in place of the true one. */
+/** Makes a zip of parts. `lie`: the size that its directory gives for each part, in place of the true one. */
 export function zipOf(parts: Record<string, string | Buffer>, lie?: number): Buffer {
   const files: Buffer[] = []
   const directory: Buffer[] = []
@@ -37,7 +37,7 @@ export function zipOf(parts: Record<string, string | Buffer>, lie?: number): Buf
 
 export interface BookSheet {
   name: string
-  /** The elements within `sheetData`; and below it. */
+  /** The elements within `sheetData`. `below`: those after it. */
   rows: string
   below?: string
   state?: string
@@ -47,7 +47,7 @@ export interface Book {
   sheets: BookSheet[]
   texts?: string[]
   from1904?: boolean
-  /** Codes of number formats; the style 1 has the first, and so on. Numbers are ids. */
+  /** The codes of number formats, or their ids as numbers. The style 1 has the first, and so on. */
   formats?: (string | number)[]
   /** The prefix of all elements. */
   prefix?: string
@@ -108,7 +108,10 @@ export function xlsxParts({ sheets, texts = [], from1904 = false, formats = [], 
 
 export const xlsx = (book: Book): Buffer => zipOf(xlsxParts(book))
 
-/** Rows of cells: a number, or a text in the cell itself; null for none; `=`: a formula with the stored value behind it. */
+/**
+ * Makes rows of cells. A number is stored as such, a text in the cell itself, null gives no cell, and `=` a formula
+ * with the stored value behind it.
+ */
 export function rowsOf(rows: readonly (readonly (string | number | boolean | null)[])[], from = 1): string {
   return rows
     .map((cells, at) => {
@@ -124,7 +127,7 @@ export function rowsOf(rows: readonly (readonly (string | number | boolean | nul
     .join('')
 }
 
-/** `tables`: the elements within `office:spreadsheet`. */
+/** Makes an .ods file. `tables`: the elements within `office:spreadsheet`. */
 export function ods(tables: string, styles = ''): Buffer {
   const names = ['office', 'table', 'text', 'style']
     .map((name) => `xmlns:${name}="urn:oasis:names:tc:opendocument:xmlns:${name}:1.0"`)

@@ -17,7 +17,7 @@ const YEAR = /^(?:18|19|20|21)\d\d$/
 
 const isName = (text: string): boolean => readingOf(text.trim()).kind === 'text' || YEAR.test(text)
 
-/** Returns null if one row names the columns. `rows` begin with the first row of names. */
+/** Returns the joined names; null if one row names the columns. `rows` begin with the first row of names. */
 export function joinedNames(rows: readonly SheetRow[], merged: readonly Area[]): JoinedNames | null {
   const [first] = rows
   if (!first) return null

@@ -24,7 +24,9 @@ export function kindOfId(id: number): NumberKind {
   return KNOWN.find(({ from, to }) => id >= from && id <= to)?.kind ?? 'number'
 }
 
-/** The kind of a format such as `dd/mm/yyyy hh:mm`. Only its first section counts, that of positive numbers. */
+/**
+ * Returns the kind of a format such as `dd/mm/yyyy hh:mm`. Only its first section counts, that of positive numbers.
+ */
 export function kindOfCode(code: string): NumberKind {
   const plain = code.replace(/"[^"]*"|\\.|[_*]./g, '')
   const [section = ''] = plain.split(';')
@@ -41,14 +43,20 @@ export function kindOfCode(code: string): NumberKind {
 }
 
 const DAY_MS = 86_400_000
-/** Day 60 of the 1900 system is 29 February 1900, which did not exist. Days before it count from one day later. */
+/**
+ * The number of 29 February 1900 in the 1900 system, a day that did not exist. Days before it count from one day
+ * later.
+ */
 const LEAP_DAY = 60
 const EPOCH_1900 = Date.UTC(1899, 11, 30)
 const EPOCH_1904 = Date.UTC(1904, 0, 1)
-/** The last day of the year 9999. */
+/** The number of the last day of the year 9999. */
 const LAST_DAY = 2_958_465
 
-/** The text of a number: dates in ISO form, numbers with a point. A number that its format cannot show stays a number. */
+/**
+ * Returns the text of a number: dates in ISO form, numbers with a point. A number that its format cannot show stays a
+ * number.
+ */
 export function textOfNumber(value: number, kind: NumberKind, from1904: boolean): string {
   if (kind === 'number' || !Number.isFinite(value)) return plainNumber(value)
   if (kind === 'length') return value < 0 ? plainNumber(value) : clockOf(Math.round(value * DAY_MS))
@@ -63,7 +71,7 @@ export function textOfNumber(value: number, kind: NumberKind, from1904: boolean)
   return kind === 'date' && clock === '00:00:00' ? date : `${date} ${clock}`
 }
 
-/** Milliseconds as hours, minutes and seconds; there may be more than 24 hours. */
+/** Returns milliseconds as hours, minutes and seconds. There may be more than 24 hours. */
 export function clockOf(ms: number): string {
   const two = (n: number): string => String(Math.floor(n)).padStart(2, '0')
   const rest = ms % 1000

@@ -1,6 +1,6 @@
 /**
- * Workbooks in OpenDocument (ISO/IEC 26300): .ods. Cells hold their value beside the text that is shown; the value counts. Rows and
- * cells that repeat are written once in the file.
+ * Reads workbooks in OpenDocument (ISO/IEC 26300): .ods. Cells hold their value beside the text that is shown; the
+ * value counts. Rows and cells that repeat are written once in the file.
  */
 import type { SourceFile } from '../files/source-file.ts'
 import { clockOf, plainNumber } from './number-format.ts'
@@ -19,7 +19,7 @@ import { type Element, hear, type Listener, listen } from './xml.ts'
 import { unreadable, type Zip } from './zip.ts'
 
 const CONTENT = 'content.xml'
-/** Rows that a batch may repeat. */
+/** The number of rows that a batch may repeat. */
 const BATCH = 10_000
 
 export async function openOds(file: SourceFile, zip: Zip): Promise<Workbook> {
@@ -44,7 +44,7 @@ export async function openOds(file: SourceFile, zip: Zip): Promise<Workbook> {
   }
 }
 
-/** The sheets and their merged cells. */
+/** Resolves to the sheets and their merged cells. */
 async function outline(zip: Zip): Promise<{ sheets: SheetInfo[]; merged: Area[][] }> {
   const sheets: SheetInfo[] = []
   const merged: Area[][] = []
@@ -92,12 +92,12 @@ class Place {
   #rows = 0
   #notes = 0
 
-  /** Whether the position is within a note or a drawing. */
+  /** Tells whether the position is within a note or a drawing. */
   get noted(): boolean {
     return this.#notes > 0
   }
 
-  /** Whether the element is part of a sheet. */
+  /** Enters an element. Tells whether it is part of a sheet. */
   open({ name, attributes }: Element): boolean {
     if (name === 'annotation' || name === 'shapes' || name === 'frame' || name === 'tracked-changes')
       this.#notes += 1
@@ -119,7 +119,7 @@ class Place {
     return true
   }
 
-  /** Whether the element was part of a sheet. */
+  /** Leaves an element. Tells whether it was part of a sheet. */
   close(name: string): boolean {
     if (name === 'annotation' || name === 'shapes' || name === 'frame' || name === 'tracked-changes') {
       this.#notes -= 1
@@ -164,7 +164,7 @@ class RowReader implements Listener {
     if (batch.length > 0) yield batch
   }
 
-  /** Throws if repeated rows and cells become too many characters. */
+  /** Counts repeated rows and cells. Throws if they become too many characters. */
   #repeat(characters: number): void {
     this.#repeated += Math.max(0, characters)
     if (this.#repeated > REPEATED_MOST)

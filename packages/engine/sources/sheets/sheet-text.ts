@@ -45,11 +45,11 @@ export interface SheetText {
   found: FoundSheet
 }
 
-/** Rows that decide where the table begins and how wide it is. */
+/** The number of rows that decide where the table begins and how wide it is. */
 const HEAD_ROWS = 200
 const PIECE_CHARACTERS = 1 << 16
 
-/** Throws SourceError if the workbook, the sheet or the range cannot be read. */
+/** Writes a sheet of the workbook. Throws SourceError if the workbook, the sheet or the range cannot be read. */
 export async function writeSheet(file: SourceFile, options: SheetOptions): Promise<SheetText> {
   const { dialect, temp_folder, most_bytes } = options
   const zip = await Zip.open(file, most_bytes)
@@ -255,7 +255,7 @@ class SheetTable {
     return row
   }
 
-  /** A table of one column would read an empty line as a row. */
+  /** Writes a line. A table of one column gets no blank lines, because it would read them as rows. */
   #writeLine(at: number, cells: readonly string[], out: CsvFile): void {
     if (this.#right > this.#left) out.blank(at - this.#line)
     this.#line = at + 1

@@ -8,7 +8,7 @@ function listed(names: readonly string[]): string {
   return names.length > SHOWN ? `${shown.join(', ')} and ${names.length - SHOWN} more` : shown.join(', ')
 }
 
-/** `what` is the file, as the beginning of a sentence. */
+/** Returns the sentence. `what`: the file, as the beginning of the sentence. */
 export function sheetSentence(what: string, { is, others, hidden }: FoundSheet): string {
   const more = hidden.length === 0 ? '' : `; hidden: ${listed(hidden)}`
   return `${what} has several sheets, and the first that is not hidden is read: ${JSON.stringify(is)}. The others are ${listed(others)}${more}.`

@@ -26,7 +26,7 @@ interface Read {
   dialect: FoundDialect
 }
 
-/** Each read has a folder of its own, as each job has. */
+/** Counts the reads. Each has a folder of its own, as each job has. */
 let runs = 0
 
 async function read(bytes: Buffer, dialect: Dialect = {}, name = 'a.xlsx', spill_bytes = 1e8): Promise<Read> {
@@ -108,7 +108,8 @@ test('numbers in formats of dates are dates, in the systems of 1900 and of 1904'
 })
 
 test('days of 1900 count as Excel counts them, and kinds follow the codes of formats', () => {
-  // Excel's own examples: 1 is 1 January 1900, 60 the day that was none, 61 is 1 March 1900, 39448 is 1 January 2008.
+  // These are Excel's own examples: 1 is 1 January 1900, 60 is the day that did not exist, 61 is 1 March 1900, 39448
+  // is 1 January 2008.
   for (const [serial, day] of [
     [1, '1900-01-01'],
     [59, '1900-02-28'],
@@ -221,7 +222,7 @@ test('names under merged cells are joined, and merged labels fill down while mer
     ['a', '5', '6', null, '8'],
   ])
   assert.deepEqual([found.dialect.sheet!.joined, found.dialect.sheet!.filled], [2, 1])
-  // A wide name above data is a name of one row.
+  // A wide name above data is a name in a single row.
   const plain = await read(
     xlsx({
       sheets: [

@@ -5,7 +5,7 @@ export interface SheetInfo {
   hidden: boolean
 }
 
-/** Rows and columns count from 0; the corners belong to it. */
+/** A part of a sheet. Rows and columns count from 0, and the corners belong to it. */
 export interface Area {
   top: number
   left: number
@@ -21,9 +21,9 @@ export interface SheetRow {
 
 export interface Workbook {
   sheets: readonly SheetInfo[]
-  /** The merged cells of a sheet. */
+  /** Resolves to the merged cells of a sheet. */
   merged(sheet: SheetInfo): Promise<Area[]>
-  /** The rows that hold cells, from above, in batches. */
+  /** Gives the rows that hold cells, from the top, in batches. */
   rows(sheet: SheetInfo): AsyncIterable<SheetRow[]>
   close(): void
 }

@@ -1,6 +1,6 @@
 /**
- * Workbooks in Office Open XML (ECMA-376): .xlsx and .xlsm, also those of the strict form. A formula counts by its
- * stored value. A number in a date format is a date, by the system of 1900 or 1904 that the workbook names.
+ * Reads workbooks in Office Open XML (ECMA-376): .xlsx and .xlsm, also those of the strict form. A formula counts by
+ * its stored value. A number in a date format is a date, by the system of 1900 or 1904 that the workbook names.
  */
 import type { SourceFile } from '../files/source-file.ts'
 import { kindOfCode, kindOfId, type NumberKind, textOfNumber } from './number-format.ts'
@@ -53,7 +53,10 @@ export async function openXlsx(file: SourceFile, zip: Zip): Promise<Workbook> {
   }
 }
 
-/** The relations of a part; `''` for the package. Types come without their address, which differs in the strict form. */
+/**
+ * Resolves to the relations of a part; `''` for the package. Types come without their address, which differs in the
+ * strict form.
+ */
 async function relationsOf(zip: Zip, part: string): Promise<Relation[]> {
   const at = part.lastIndexOf('/') + 1
   const name = `${part.slice(0, at)}_rels/${part.slice(at)}.rels`
@@ -114,7 +117,7 @@ async function readKinds(zip: Zip, part: string): Promise<NumberKind[]> {
   return kinds
 }
 
-/** Characters that XML cannot hold are written as `_x000D_`. */
+/** Puts the characters that XML cannot hold in place of their codes, such as `_x000D_`. */
 const unescaped = (text: string): string =>
   text.includes('_x')
     ? text.replace(/_x([0-9A-Fa-f]{4})_/g, (_, code: string) =>
@@ -154,7 +157,10 @@ async function readTexts(file: SourceFile, zip: Zip, part: string): Promise<stri
   return texts
 }
 
-/** Merged cells stand below the rows. A text cannot hold `<`, so they are found without reading the rows. */
+/**
+ * Resolves to the merged cells, which stand below the rows. A text cannot hold `<`, so they are found without reading
+ * the rows.
+ */
 async function readMerged(zip: Zip, part: string): Promise<Area[]> {
   const areas: Area[] = []
   let rest = ''
@@ -263,7 +269,7 @@ class RowReader implements Listener {
   #textOfCell(): string {
     const { type, style, formula } = this.#cell
     const value = this.#value
-    // An empty text is stored as a text. A formula that was never computed has no value.
+    // An empty text is stored as a text. A cell of another type without a value is a formula that was never computed.
     if (value === null || (value === '' && type === 'n')) return formula && type === 'n' ? NO_VALUE : ''
     switch (type) {
       case 's':

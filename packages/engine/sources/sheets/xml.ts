@@ -3,13 +3,13 @@ import { SaxesParser } from 'saxes'
 
 export interface Element {
   name: string
-  /** By name without prefix. */
+  /** The attributes by name, without prefix. */
   attributes: Record<string, string>
 }
 
 export interface Listener {
   open?(element: Element): void
-  /** A text may come in several pieces. */
+  /** Hears a text, which may come in several pieces. */
   text?(text: string): void
   close?(name: string): void
 }
@@ -19,7 +19,10 @@ const bare = (name: string): string => name.slice(name.indexOf(':') + 1)
 /** The deepest nesting of elements. A workbook has a dozen levels. */
 const DEPTH_MOST = 1_000
 
-/** Yields after each piece, so that a reader can take what the listener has heard. Throws Error where the text is no XML. */
+/**
+ * Reads XML. Yields after each piece, so that a reader can take what the listener has heard. Throws Error if the text
+ * is no XML.
+ */
 export async function* listen(bytes: AsyncIterable<Buffer>, listener: Listener): AsyncGenerator<void> {
   // The parser refuses entities that the document defines itself, so none can expand.
   const parser = new SaxesParser({ position: false })
@@ -45,7 +48,7 @@ export async function* listen(bytes: AsyncIterable<Buffer>, listener: Listener):
   yield
 }
 
-/** Reads a whole part. */
+/** Reads a whole part with a listener. */
 export async function hear(bytes: AsyncIterable<Buffer>, listener: Listener): Promise<void> {
   for await (const _ of listen(bytes, listener));
 }

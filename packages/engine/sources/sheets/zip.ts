@@ -1,4 +1,4 @@
-/** The parts of a workbook, which is a zip file. Each part is streamed, and its unpacked size is bounded. */
+/** Reads the parts of a workbook, which is a zip file. Each part is streamed, and its unpacked size is bounded. */
 import type { Readable } from 'node:stream'
 import { type Entry, openPromise, type ZipFile } from 'yauzl'
 import type { SourceFile } from '../files/source-file.ts'
@@ -6,7 +6,7 @@ import { SourceError } from '../source.ts'
 
 /** The largest ratio of unpacked to packed bytes, as for packed uploads. */
 const RATIO_MOST = 250
-/** Unpacked bytes of a part up to which any ratio is accepted. */
+/** The unpacked bytes of a part up to which any ratio is accepted. */
 const RATIO_FREE = 10_000_000
 const PARTS_MOST = 10_000
 
@@ -23,7 +23,7 @@ export class Zip {
     this.#most = most
   }
 
-  /** `most`: the bytes that a part may have unpacked. Throws SourceError if the file is no zip. */
+  /** Opens a file. `most`: the bytes that a part may have unpacked. Throws SourceError if the file is no zip. */
   static async open(file: SourceFile, most: number): Promise<Zip> {
     let zip: ZipFile | null = null
     try {
@@ -44,7 +44,7 @@ export class Zip {
     return this.#entries.has(name)
   }
 
-  /** The unpacked bytes of a part. Throws SourceError if it is missing, broken or larger than it may be. */
+  /** Gives the unpacked bytes of a part. Throws SourceError if it is missing, broken or larger than it may be. */
   async *read(name: string): AsyncGenerator<Buffer> {
     const entry = this.#entries.get(name)
     if (!entry) throw unreadable(this.#file, `its part ${JSON.stringify(name)} is missing`)
@@ -57,7 +57,7 @@ export class Zip {
         `it is more than ${RATIO_MOST} times as large when it is unpacked, and more than ${RATIO_FREE} bytes: save it as CSV`,
       )
     try {
-      // The stream ends with an error where there are more or fewer bytes than the entry says.
+      // The stream fails if there are more or fewer bytes than the entry says.
       const stream: Readable = await this.#zip.openReadStreamPromise(entry)
       for await (const piece of stream) yield piece as Buffer
     } catch (error) {

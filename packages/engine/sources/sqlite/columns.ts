@@ -1,7 +1,7 @@
 /**
- * SQLite's columns as the engine's. SQLite's values have types, its columns do not: the words of a column's declaration
- * decide, as in SQLite's affinities, and common names such as DATE. For expressions and decimals the first values decide how
- * the column is written (Misjudged if later ones differ), and all values decide its final type.
+ * Maps SQLite's columns to the engine's. SQLite's values have types, its columns do not: the words of a column's
+ * declaration decide, as in SQLite's affinities, and common names such as DATE. For expressions and decimals the first
+ * values decide how the column is written (Misjudged if later ones differ), and all values decide its final type.
  */
 import { Buffer } from 'node:buffer'
 import { BIGINT, BLOB, BOOLEAN, DATE, DOUBLE, type DuckDBType, TIMESTAMP, VARCHAR } from '@duckdb/node-api'
@@ -16,20 +16,18 @@ export type Value = bigint | number | string | Uint8Array
 
 export interface Column extends RemoteColumn {
   data: PackedColumn | PackedText
-  /** Throws RangeError for a value that the type cannot hold. */
+  /** Writes a value into a row. Throws RangeError for a value that the type cannot hold. */
   take(value: Value, row: number): void
 }
 
 type Made = Omit<Column, 'name'>
 
-/**
- * Makes the column. `first` are the first values, if known; without them a column of unknown type is written as text.
- */
+/** Makes the column. `first`: the first values, if known. Without them a column of unknown type is written as text. */
 export function columnOf(name: string, declared: string, rows: number, first: readonly Value[]): Column {
   return { name, ...made(declared.toUpperCase(), rows, first) }
 }
 
-/** Whether the column's type depends on its values. */
+/** Tells whether the column's type depends on its values. */
 export function isLoose(declared: string): boolean {
   return made(declared.toUpperCase(), 0, []).settle !== undefined
 }
@@ -82,7 +80,7 @@ function dates(rows: number): Made {
   return { type: DATE, data, take: (value, row) => (data.words[row] = days(value)) }
 }
 
-/** "2024-01-31 10:00:00.123", a day alone, or seconds since 1970. */
+/** Makes a column of timestamps: "2024-01-31 10:00:00.123", a day alone, or seconds since 1970. */
 function timestamps(rows: number): Made {
   const data = new PackedColumn(8, rows)
   const take = (value: Value, row: number): void => {
@@ -95,7 +93,7 @@ function timestamps(rows: number): Made {
 
 const PLAIN = /^-?\d+(\.\d+)?$/
 
-/** SQLite stores decimals as doubles: their shortest text is the value that was stored. */
+/** Makes a column of decimals, which SQLite stores as doubles. Their shortest text is the value that was stored. */
 function numerics(rows: number, first: readonly Value[]): Made {
   const loose = new LooseNumeric()
   const settle = (): DuckDBType => loose.settled()
@@ -118,7 +116,9 @@ function plainOf(value: Value): string {
   return text
 }
 
-/** Integers and reals together become DOUBLE; with any text among them all become text. */
+/**
+ * Makes a column of expressions. Integers and reals together become DOUBLE; with any text among them all become text.
+ */
 function expressions(rows: number, first: readonly Value[]): Made {
   const loose = new LooseValues()
   for (const value of first) if (!(value instanceof Uint8Array)) loose.note(value)

@@ -88,7 +88,7 @@ suite('SQLite files as sources', () => {
       await bench?.close()
     })
 
-    /** What the blocks find of a table `v` with a row for each value. */
+    /** Returns what the blocks find in a table `v` with a row for each value. */
     const find = async (declared: string, values: readonly Kept[], sql: string) => {
       const database = new DatabaseSync(path.join(bench.data, 'shop.db'))
       database.exec(`drop table if exists v; create table v (n integer, v ${declared}, t text)`)
@@ -161,7 +161,7 @@ const amount = fc
   .tuple(fc.integer({ min: -100_000_000, max: 100_000_000 }), fc.nat(5))
   .map(([units, scale]) => units / 10 ** scale)
 
-/** Values of a declared type, and when one is what was meant, of which `t` is the text. */
+/** The values of a declared type, and the SQL condition that a value is the expected one, whose text is `t`. */
 const FORMS: Record<string, { value: fc.Arbitrary<Exclude<Kept, null>>; is: string }> = {
   bigint: { value: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), is: 'v = t::bigint' },
   real: { value: fc.double({ noNaN: true, noDefaultInfinity: true }), is: 'v = t::double' },

@@ -1,6 +1,6 @@
 /**
- * SQLite files below the data folder, opened read-only by Node's SQLite. Rows are read one by one and packed by column. A
- * long step cannot be interrupted: the parent kills the process at the deadline.
+ * Reads SQLite files below the data folder, opened read-only by Node's SQLite. Rows are read one by one and packed by
+ * column. A long step cannot be interrupted: the parent kills the process at the deadline.
  */
 import { realpath } from 'node:fs/promises'
 import { constants, DatabaseSync } from 'node:sqlite'
@@ -24,7 +24,7 @@ import { QueryRefused, SourceError } from '../source.ts'
 import { type Column, columnOf, isLoose, type Value } from './columns.ts'
 
 const ROWS = 8192
-/** Rows that are examined if a column's type is not declared. */
+/** The number of rows that are examined if a column's type is not declared. */
 const FIRST_ROWS = 1000
 const BATCH_BYTES = 4_000_000
 
@@ -138,7 +138,7 @@ class SqliteReader implements BatchReader {
         const { rows, bytes, more } = this.#fill()
         if (rows > 0) yield { rows, bytes, columns }
         if (!more) break
-        // Lets a cancel message arrive.
+        // This lets a cancel message arrive.
         await new Promise((resolve) => setImmediate(resolve))
         signal.throwIfAborted()
       }

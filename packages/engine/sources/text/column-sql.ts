@@ -10,7 +10,7 @@ import { writtenSql } from './numbers/written-sql.ts'
 import type { Decision } from './tally.ts'
 import { type DateShape, dateFormat, MISSING_MARKS, numberPattern } from './values.ts'
 
-/** How the errors of these conversions begin. */
+/** The beginning of the errors of these conversions. */
 export const MISFIT = 'A value does not fit'
 
 /** Returns the sentence of such an error, with the column and what to write, or null for any other error. */
@@ -32,15 +32,15 @@ export interface ColumnSql {
 export interface ColumnContext {
   name: string
   declared: ColumnDialect
-  /** The missing marks that occur. */
+  /** The missing marks that occur in the column. */
   marks: readonly string[]
-  /** Whether blanks stand around a value. */
+  /** True if blanks stand around a value. */
   padded: boolean
   /** The type that the template declares. */
   type: string | null
-  /** Whether every value has been seen. Whole numbers then need no check. */
+  /** True if every value has been seen. Whole numbers then need no check. */
   covered: boolean
-  /** Whether the column is parsed as text, so that a value that does not fit cannot count as a bad row. */
+  /** True if the column is parsed as text, so that a value that does not fit cannot count as a bad row. */
   asText: boolean
 }
 
@@ -82,15 +82,15 @@ function cast(name: string, type: string): ColumnSql {
 }
 
 /**
- * For a column whose values have all been seen. With many columns, a check of each value would take longer to plan than
- * all else.
+ * Casts all values but the missing marks, for a column whose values have all been seen. With many columns, a check of each value would
+ * take longer to plan than all else.
  */
 function castBut(marks: readonly string[], name: string, type: string): ColumnSql {
   const text = marks.reduce((value, mark) => `nullif(${value}, ${literal(mark)})`, identifier(name))
   return { parsed: 'VARCHAR', sql: `cast(${text} as ${type})` }
 }
 
-/** The text of a value without blanks around it. */
+/** Returns the text of a value without blanks around it. */
 function textOf(name: string): string {
   return `trim(${identifier(name)}, ${literal(' \t\u00a0')})`
 }
@@ -109,8 +109,9 @@ function isoType(shapes: readonly DateShape[]): string {
 }
 
 /**
- * A cast to BIGINT would round 1.5 to 2. Doubles hold these numbers exactly and are parsed as fast. Most numbers fit 32
- * bits, which is the fastest check: if all values of a batch fit, DuckDB skips the other branches.
+ * Returns SQL that refuses numbers that are not whole, because a cast to BIGINT would round 1.5 to 2. Doubles hold
+ * these numbers exactly and are parsed as fast. Most numbers fit 32 bits, which is the fastest check: if all values of
+ * a batch fit, DuckDB skips the other branches.
  */
 function checkedInteger(name: string): ColumnSql {
   const column = identifier(name)
@@ -130,7 +131,7 @@ function withMarks(
   read: { value: string; fits: string } | null,
 ): string {
   const column = identifier(name)
-  // One pattern is used and not "in", because for a list the engine holds a vector for each mark of each column.
+  // This is one pattern and not "in", because for a list the engine holds a vector for each mark of each column.
   const marks = ['', ...(declared.missing ?? MISSING_MARKS)].map(quoted).join('|')
   const missing = `${column} is null or regexp_full_match(${text}, ${literal(marks)})`
   if (read === null) return `case when ${missing} then null else ${column} end`
@@ -138,10 +139,10 @@ function withMarks(
   return `case when ${missing} then null when ${read.fits} then ${read.value} else ${misfit} end`
 }
 
-/** A text as a pattern that matches it alone. */
+/** Returns a pattern that matches this text alone. */
 const quoted = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
 
-/** Converts a column. `fits` and `value` are SQL over the text `v`. */
+/** Converts a column. `fits` and `value`: SQL over the text `v`. */
 function converted(
   decision: Exclude<Decision, { kind: 'text' }>,
   v: string,

@@ -1,12 +1,12 @@
 /**
- * Forms of dates that a source declares beside the orders of day, month and year: those of strptime, with the names of
- * months in several languages, and five of our own (weeks, quarters, seconds and milliseconds since 1970, days of a
- * spreadsheet). A form is never guessed.
+ * Reads forms of dates that a source declares beside the orders of day, month and year: those of strptime, with the
+ * names of months in several languages, and five of our own (weeks, quarters, seconds and milliseconds since 1970,
+ * days of a spreadsheet). A form is never guessed.
  */
 import type { NUMBER_DATES, WORD_DATES } from '@assay/model/dialect'
 import { literal } from '../../duckdb/quoting.ts'
 
-/** A form that strptime does not have: what its values look like, and the SQL that reads the text `v`. */
+/** A form that strptime does not have: the pattern of its values, and the SQL that reads the text `v`. */
 interface OwnForm {
   pattern: string
   value: (v: string) => string
@@ -47,10 +47,10 @@ const OWN: Record<OwnName, OwnForm> = {
 
 const ownOf = (form: string): OwnForm | undefined => (form in OWN ? OWN[form as OwnName] : undefined)
 
-/** Whether a declaration of dates is a form, and not an order such as `dmy`. */
+/** Tells whether a declaration of dates is a form, and not an order such as `dmy`. */
 export const isForm = (dates: string): boolean => dates.includes('%') || dates in OWN
 
-/** Whether values of the form have a time of day. */
+/** Tells whether values of the form have a time of day. */
 export const formHasTime = (form: string): boolean => ownOf(form)?.time ?? /%[HIMSfpT]/.test(form)
 
 /**
@@ -67,7 +67,7 @@ export function formPattern(form: string): RegExp {
   return new RegExp(`^${parts.join('')}$`)
 }
 
-/** `fits` and `value` are SQL over the text `v`. */
+/** Returns SQL for the form. `fits` and `value`: SQL over the text `v`. */
 export function formSql(form: string, v: string): { value: string; fits: string } {
   const own = ownOf(form)
   if (own) {
@@ -79,7 +79,7 @@ export function formSql(form: string, v: string): { value: string; fits: string 
   return { value: formHasTime(form) ? parsed : `cast(${parsed} as date)`, fits: `${parsed} is not null` }
 }
 
-/** The text with the name of its month in English, as strptime knows it. */
+/** Returns SQL that reads the text with the name of its month put into English, as strptime knows it. */
 function inEnglish(form: string, v: string): string {
   const word = `lower(regexp_extract(${v}, '\\p{L}{3,}'))`
   const names = [...monthNames()].map(
@@ -91,7 +91,7 @@ function inEnglish(form: string, v: string): string {
 
 const SHORT = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 const LANGUAGES = ['en', 'de', 'fr', 'es', 'it', 'nl', 'pt']
-/** Written by hand or by older programs. */
+/** Abbreviations that people or older programs write, with their months. */
 const OLDER: readonly (readonly [string, number])[] = [
   ['mrz', 2],
   ['mär', 2],
@@ -102,8 +102,8 @@ const OLDER: readonly (readonly [string, number])[] = [
 let names: ReadonlyMap<string, number> | undefined
 
 /**
- * Names of months and their abbreviations in lower case, with the month from 0. A name that means two months in two
- * languages is left out.
+ * Returns the names of months and their abbreviations in lower case, with the month from 0. A name that means two
+ * months in two languages is left out.
  */
 export function monthNames(): ReadonlyMap<string, number> {
   if (names) return names

@@ -1,6 +1,7 @@
 /**
- * The encoding of a text, by its first bytes: a byte order mark, the zero bytes of UTF-16, or bytes that are no UTF-8. A file that
- * is not UTF-8 is written again as UTF-8 into the folder of the job, because the engine reads nothing else in the same way.
+ * Finds the encoding of a text by its first bytes: a byte order mark, the zero bytes of UTF-16, or bytes that are no
+ * UTF-8. A file that is not UTF-8 is written again as UTF-8 into the folder of the job, because the engine reads
+ * nothing else in the same way.
  */
 import { isUtf8 } from 'node:buffer'
 import { createReadStream, createWriteStream } from 'node:fs'
@@ -24,7 +25,7 @@ const UTF8: FoundEncoding = { is: 'utf-8', sure: 'settled' }
 /** The encoding of old Windows programs. Its first 128 characters and its letters equal those of Latin-1. */
 export const WINDOWS: FoundEncoding = { is: 'windows-1252', sure: 'likely' }
 
-/** `whole` tells whether the bytes are the whole text; otherwise the last character may be cut. */
+/** Finds the encoding. `whole`: whether the bytes are the whole text; otherwise the last character may be cut. */
 export function encodingOf(bytes: Buffer, whole: boolean): FoundEncoding {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return { is: 'utf-16le', sure: 'settled' }
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return { is: 'utf-16be', sure: 'settled' }
@@ -46,7 +47,7 @@ function zeroBytes(bytes: Buffer): { odd: number; even: number } {
   return found
 }
 
-/** Throws SourceError for an encoding that is not known. */
+/** Returns a decoder. Throws SourceError for an encoding that is not known. */
 export function decoderOf(encoding: string): InstanceType<typeof TextDecoder> {
   try {
     return new TextDecoder(encoding)
@@ -57,7 +58,7 @@ export function decoderOf(encoding: string): InstanceType<typeof TextDecoder> {
   }
 }
 
-/** Copies in the folder of a job are not packed, whatever the name of the file says. */
+/** Matches copies in the folder of a job. They are not packed, whatever the name of the file says. */
 const COPY = /\.(?:utf8|narrow)$/
 
 function unpacking({ path, real }: SourceFile): Transform | null {
@@ -65,7 +66,7 @@ function unpacking({ path, real }: SourceFile): Transform | null {
   return packing === 'gz' ? createGunzip() : packing === 'zst' ? createZstdDecompress() : null
 }
 
-/** The first bytes of the text, unpacked. `whole`: there are no more. */
+/** Resolves to the first bytes of the text, unpacked. `whole`: whether these are all. */
 export async function headOf(file: SourceFile, most: number): Promise<{ bytes: Buffer; whole: boolean }> {
   const unpacked = unpacking(file)
   if (unpacked) return headOfPacked(file, unpacked, most)
@@ -103,7 +104,7 @@ async function headOfPacked(
   return { bytes: Buffer.concat(parts), whole: true }
 }
 
-/** The bytes of the text in order, unpacked. */
+/** Gives the bytes of the text in order, unpacked. */
 export async function* piecesOf(file: SourceFile): AsyncGenerator<Buffer> {
   const unpacked = unpacking(file)
   const from = createReadStream(file.real, { highWaterMark: 1 << 18 })

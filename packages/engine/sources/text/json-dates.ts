@@ -12,7 +12,7 @@ import { eachKind } from './keys.ts'
 import type { FoundAround } from './numbers/around.ts'
 import { type Decision, type Evidence, impliedBy, Tally } from './tally.ts'
 
-/** Formats that no string fits, so that DuckDB leaves dates as they are. */
+/** Date formats that no string fits, so that DuckDB leaves dates as they are. */
 export const NO_DATES = ", dateformat = '~%Y~', timestampformat = '~%Y~'"
 
 const SAMPLE_ROWS = 20_480
@@ -25,7 +25,7 @@ export interface JsonDate {
 }
 
 /**
- * Finds the text columns that hold dates. `relation` is a table or a query in brackets; `typed` are the names with a
+ * Finds the text columns that hold dates. `relation`: a table or a query in brackets. `typed`: the names with a
  * declared type.
  */
 export async function jsonDates(
@@ -83,7 +83,10 @@ async function tallyOfAll(
   return tally
 }
 
-/** What the template says of numbers; other columns of JSON say nothing, since their numbers are numbers already. */
+/**
+ * Returns what the template says of numbers. Other columns of JSON say nothing, since their numbers are numbers
+ * already.
+ */
 function evidenceOf(declared: ColumnDialect): Evidence {
   const decimal = declared.decimal ?? null
   const thousands = declared.thousands ?? null

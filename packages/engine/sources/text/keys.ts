@@ -1,7 +1,10 @@
 /** Reads the distinct values of text columns, for decisions that need all of them. */
 import { type Engine, eachRow, identifier } from '../../duckdb/duckdb.ts'
 
-/** If a column has more distinct values, the first ones decide and the others are checked while they are read. */
+/**
+ * The most distinct values of a column. If it has more, the first ones decide and the others are checked while they
+ * are read.
+ */
 const KEYS_MOST = 200_000
 
 /**
@@ -34,8 +37,8 @@ export async function eachKind(
 
 const DAY = "regexp_extract(v, '^\\s*[^ T]*')"
 /**
- * A number counts by whether it has a leading zero, which makes it a code, also behind a currency or a bracket; a time after a date by its form; and a date
- * by all digits.
+ * SQL for the kind of a value. A number counts by whether it has a leading zero, which makes it a code, also behind a
+ * currency or a bracket; a time after a date by its form; and a date by all digits.
  */
 const KIND = `case when contains(v, ':') then ${DAY} || translate(substr(v, length(${DAY}) + 1), '123456789', '000000000')
     when regexp_matches(v, '^\\s*[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]') then v

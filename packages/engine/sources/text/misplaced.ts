@@ -67,7 +67,7 @@ export function refuseOtherWidth(
   )
 }
 
-/** The same check for a text whose rows were counted. `begins` is the first value of a wider row. */
+/** Checks the same for a text whose rows were counted. `begins`: the first value of a wider row. */
 export function refuseWiderCounts(
   { all, wider, begins }: { all: number; wider: number; begins: string },
   width: number,
@@ -99,7 +99,7 @@ const TYPED_LEAST = 2
 const BESIDE = 50
 
 /**
- * Throws SourceError for names in other rows. `header: true` says that only the first row names the columns, and
+ * Throws SourceError if other rows hold the names. `header: true` says that only the first row names the columns, and
  * `false` that none does.
  */
 export function refuseNamesElsewhere(

@@ -14,7 +14,7 @@ import { unreadable } from './misplaced.ts'
 import { type Shape, shapeOf } from './shape.ts'
 
 const HEAD_BYTES = 262_144
-/** A table of many columns has long rows. */
+/** The most bytes of the head that are read for a table of many columns, whose rows are long. */
 const HEAD_MOST = 16_777_216
 const TAIL_BYTES = 65_536
 
@@ -25,7 +25,7 @@ export interface Part {
 }
 
 export interface PartSource {
-  /** As written in the template. */
+  /** The file as written in the template. */
   file: string
   dialect: Dialect
   /** A folder for this job alone; not created yet. */
@@ -35,7 +35,7 @@ export interface PartSource {
 }
 
 /**
- * Returns the part, or null for an empty file. `known` is its encoding, if reading it has shown that. Throws
+ * Returns the part, or null for an empty file. `known`: its encoding, if reading it has shown that. Throws
  * SourceError.
  */
 export async function partOf(
@@ -71,7 +71,7 @@ export async function partOf(
   return { file: { ...file, real, bytes, modified_ns: null }, encoding, shape }
 }
 
-/** Throws SourceError: the engine would keep them within values. Only UTF-16 has such bytes. */
+/** Throws SourceError for zero bytes, because the engine would keep them within values. Only UTF-16 has such bytes. */
 function refuseZeros(bytes: Buffer, encoding: string, shown: string): void {
   const at = encoding.startsWith('utf-16') ? -1 : bytes.indexOf(0)
   if (at < 0) return
@@ -85,16 +85,16 @@ function refuseZeros(bytes: Buffer, encoding: string, shown: string): void {
 async function copyOf(file: SourceFile, into: string, most: number): Promise<void> {
   if (file.bytes > most) throw tooLarge(file, 'utf-8', most)
   await copyFile(file.real, into)
-  // The original may be read-only.
+  // The copy is made writable, because the original may be read-only.
   await chmod(into, 0o600)
 }
 
-/** Returns whole lines at the end of a text, or null for a packed one, whose end is not known without reading all. */
+/** Resolves to whole lines at the end of a text; null for a packed one, whose end is not known without reading all. */
 async function tailOf(file: SourceFile, encoding: string): Promise<string | null> {
   if (packingOf(file.path) !== null) return null
   const handle = await open(file.real)
   try {
-    // An even offset cuts no character of two bytes.
+    // The offset is even, so that no character of two bytes is cut.
     const from = 2 * Math.floor(Math.max(0, file.bytes - TAIL_BYTES) / 2)
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(TAIL_BYTES + 1), 0, TAIL_BYTES + 1, from)
     const text = decoderOf(encoding).decode(buffer.subarray(0, bytesRead), { stream: true })

@@ -31,7 +31,7 @@ export function readNumber(text: string, decimal: '.' | ','): number {
   return Number(text.replaceAll(groups, '').replace(decimal, '.'))
 }
 
-/** With a comma between thousands, as the insight prints numbers. */
+/** Prints a number with a comma between thousands, as the insight prints numbers. */
 export function shownNumber(value: number): string {
   return value.toLocaleString('en-US', { maximumFractionDigits: 12 })
 }

@@ -81,20 +81,20 @@ class RecordWalk {
   readonly #quote: string
   readonly #escape: string
   readonly #separator: string
-  /** Records that have ended. */
+  /** The number of records that have ended. */
   records = 0
-  /** The line on which the present record begins, once the one before has ended. */
+  /** The line on which the present record begins, after the one before has ended. */
   line = 1
   /** The number of values of the last ended record, and whether its last value is empty. */
   values = 1
   empty = true
-  /** Whether the character was the second one of a line break after a record. */
+  /** True if the character was the second one of a line break after a record. */
   behind = false
   #count = 1
   #filled = false
   #opened = false
   #quoted = false
-  /** Whether a value begins here, or has ended with a quote. */
+  /** True if a value begins here, or has ended with a quote. */
   #begins = true
   #returned = false
   #escaped = false
@@ -105,7 +105,7 @@ class RecordWalk {
     this.#separator = asBytes(separator).at(-1)!
   }
 
-  /** Whether a record ends with the character. */
+  /** Takes a character. Tells whether a record ends with it. */
   next(character: string): boolean {
     const breaks = character === '\n' || character === '\r'
     const second = character === '\n' && this.#returned
@@ -138,7 +138,7 @@ class RecordWalk {
     this.#begins = true
   }
 
-  /** Whether the character opens or closes a value. A doubled quote closes it and opens it again. */
+  /** Tells whether the character opens or closes a value. A doubled quote closes it and opens it again. */
   #isQuote(character: string): boolean {
     if (this.#escaped) {
       this.#escaped = false

@@ -10,9 +10,9 @@ export interface Marks {
 
 export interface TextRecord {
   values: string[]
-  /** Whether a value was quoted. */
+  /** True for each value that was quoted. */
   quoted: boolean[]
-  /** Where each value begins in the text. */
+  /** The offset in the text at which each value begins. */
   starts: number[]
   /** The line, from 1. */
   line: number
@@ -20,9 +20,9 @@ export interface TextRecord {
 
 export interface Records {
   records: TextRecord[]
-  /** Whether the text has no more of them. */
+  /** True if the text has no more records. */
   all: boolean
-  /** Whether a quote was not closed, or text follows a closing quote. */
+  /** True if a quote was not closed, or text follows a closing quote. */
   broken: boolean
   /**
    * The number of records before the first broken one, and where its first broken value begins; null if none is broken.
@@ -32,10 +32,13 @@ export interface Records {
 }
 
 const RECORDS_MOST = 1_000
-/** The memory for the values of a wide table. */
+/** The most values that are kept in memory of a wide table. */
 const VALUES_MOST = 1_200_000
 
-/** `whole` tells whether the text is the whole file; otherwise its last record is left out, since it may be cut. */
+/**
+ * Divides a text. `whole`: whether the text is the whole file; otherwise its last record is left out, since it may be
+ * cut.
+ */
 export function recordsOf(text: string, marks: Marks, whole: boolean, most = RECORDS_MOST): Records {
   const reader = new RecordReader(text, marks)
   const records: TextRecord[] = []
@@ -63,11 +66,11 @@ class RecordReader {
   #at = 0
   #line = 1
   broken = false
-  /** Where the first broken value begins. */
+  /** The offset at which the first broken value begins. */
   brokenAt: number | null = null
-  /** The text ended within a quoted value. */
+  /** True if the text ended within a quoted value. */
   open = false
-  /** The last record ended with a line break. */
+  /** True if the last record ended with a line break. */
   closed = false
 
   constructor(text: string, marks: Marks) {
@@ -157,8 +160,8 @@ class RecordReader {
 }
 
 /**
- * The column at which a broken row goes wrong, from 1: the value after the last that is expected, the quote that is not closed, or
- * the end of a row that is too short.
+ * Returns the column at which a broken row goes wrong, from 1: the value after the last that is expected, the quote
+ * that is not closed, or the end of a row that is too short.
  */
 export function faultAt(row: string, marks: Marks, width: number): number {
   const { records, brokenAt } = recordsOf(row, marks, true, 1)

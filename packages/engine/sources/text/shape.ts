@@ -1,8 +1,8 @@
 /**
- * The shape of a table in text, by its beginning: separator, quote, lines above the names, and whether a row names the
- * columns. It tries each separator and chooses the one that divides the rows evenly into meaningful values (the measure
- * of van den Burg, Nazabal and Sutton, "Wrangling messy CSV files by detecting row and type patterns", 2019, made
- * simple).
+ * Finds the shape of a table in text by its beginning: separator, quote, lines above the names, and whether a row
+ * names the columns. It tries each separator and chooses the one that divides the rows evenly into meaningful values
+ * (the measure of van den Burg, Nazabal and Sutton, "Wrangling messy CSV files by detecting row and type patterns",
+ * 2019, made simple).
  */
 import type { Dialect, Sureness } from '@assay/model/dialect'
 import { brief, refuseNamesElsewhere, refuseOtherWidth, refuseWiderRows, unreadable } from './misplaced.ts'
@@ -13,16 +13,16 @@ import { kindOf, MISSING_MARKS, readingOf } from './values.ts'
 export interface Shape {
   marks: Marks
   names: string[]
-  /** Names that the row of names holds more than once, by the names that their columns got. */
+  /** The names that the row of names holds more than once, by the names that their columns got. */
   repeated: ReadonlyMap<string, string>
   header: boolean
-  /** Records above the first row of data, blank ones too: what the engine skips. */
+  /** The number of records above the first row of data, with blank ones. The engine skips them. */
   above: number
-  /** Lines above the row of names, or above the first row. */
+  /** The number of lines above the row of names, or above the first row. */
   skipped: number
-  /** Whether all rows were read. */
+  /** True if all rows were read. */
   whole: boolean
-  /** Whether some rows have an empty value too many and are to be left out. */
+  /** True if some rows have an empty value too many and are to be left out. */
   wider: boolean
   /** The end of the text with the rows of totals that are left out; empty if there are none. */
   totals: string
@@ -42,19 +42,23 @@ const WITHIN_LEAST = 3
 /** The most lines above the names that are skipped without an option of the template. */
 const TITLES_MOST = 20
 const JUDGED = 200
-/** For a table of more columns, reading a sample by the engine costs more than keeping the rows that were read here. */
+/**
+ * The number of columns above which reading a sample by the engine costs more than keeping the rows that were read
+ * here.
+ */
 const WIDE = 1_000
 
 export interface Head {
-  /** Without a byte order mark. */
+  /** The text without a byte order mark. */
   text: string
   whole: boolean
-  /** The lines at the end of a text that was not read whole, if they are known. */
+  /** The lines at the end of a text that was not read whole; null if they are not known. */
   tail: string | null
 }
 
 /**
- * `tabs` tells whether the name of the file says that tabs separate. Throws SourceError if the shape cannot be found.
+ * Finds the shape. `tabs`: whether the name of the file says that tabs separate. Throws SourceError if the shape
+ * cannot be found.
  */
 export function shapeOf(head: Head, declared: Dialect, tabs: boolean, shown: string): Shape {
   const chosen = marksOf(head, declared, tabs)
@@ -127,7 +131,10 @@ function marksOf(head: Head, declared: Dialect, tabs: boolean): Chosen {
   return { marks: chosen.marks, separator: asked === undefined ? sure : 'declared', quote: quote.sure }
 }
 
-/** Apostrophes are quotes only if values between them hold a separator, or if most values stand between them. */
+/**
+ * Finds the quote. Apostrophes are quotes only if values between them hold a separator, or if most values stand
+ * between them.
+ */
 function quoteOf({ text }: Head, declared: Dialect): { is: string; sure: Sureness } {
   if (declared.quote !== undefined) return { is: declared.quote, sure: 'declared' }
   const double = /(?:^|[,;\t|\n\r])"/.test(text)
@@ -142,7 +149,7 @@ function quoteOf({ text }: Head, declared: Dialect): { is: string; sure: Surenes
 interface Scored {
   marks: Marks
   score: number
-  /** A quote is not closed, or text follows a closing one. */
+  /** True if a quote is not closed, or text follows a closing one. */
   broken: boolean
 }
 
@@ -155,7 +162,7 @@ function scoreOf(head: Head, given: Marks, others: readonly string[]): Scored {
   let [width, times] = [1, 0]
   for (const [one, n] of widths) if (n > times || (n === times && one > width)) [width, times] = [one, n]
   if (width === 1) {
-    // One column is even, but other rows are divided: the header may be wider than broken rows.
+    // A single column is always even. If other rows are divided, the header may be wider than broken rows.
     return { marks, score: 0, broken }
   }
   const even = times / rows.length
@@ -184,7 +191,7 @@ function means(value: string, { separator }: Marks, others: readonly string[]): 
   return others.every((other) => other === separator || !value.includes(other))
 }
 
-/** The index of the record that names the columns, or of the first row. */
+/** Returns the index of the record that names the columns, or of the first row. */
 function firstRow(records: readonly TextRecord[], { skip }: Dialect, shown: string): number {
   if (skip !== undefined) {
     const at = records.findIndex((record) => record.line > skip && !isBlank(record))
@@ -201,7 +208,7 @@ function firstRow(records: readonly TextRecord[], { skip }: Dialect, shown: stri
   return begin
 }
 
-/** A line with one text, above rows of several values of one width. */
+/** Tells whether a line has one text, above rows of several values of one width. */
 function isTitle(record: TextRecord, records: readonly TextRecord[], next: number): boolean {
   const filled = record.values.filter((value) => value.trim() !== '')
   if (filled.length !== 1 || record.values[0]!.trim() === '') return false
@@ -250,7 +257,7 @@ function repeatedOf(values: readonly string[], names: readonly string[]): Map<st
   return new Map(changed)
 }
 
-/** Names without blanks around them; an empty one is `columnN`, and a repeated one gets a number. */
+/** Returns the names without blanks around them. An empty one becomes `columnN`, and a repeated one gets a number. */
 export function namesOf(values: readonly string[]): string[] {
   const taken = new Set<string>()
   const times = new Map<string, number>()

@@ -19,16 +19,16 @@ import {
 export type Decision =
   | { kind: 'text'; doubt: ColumnDoubt | null }
   | { kind: 'integer'; long: boolean }
-  /** `format` is null for plain numbers with a point. */
+  /** The format; null for plain numbers with a point. */
   | {
       kind: 'number'
       format: NumberFormat | null
       integer: boolean
       sure: Sureness
-      /** What stands around the numbers; null for nothing. */
+      /** The signs around the numbers; null for none. */
       around: FoundAround | null
     }
-  /** `order` is null if all values are in ISO form. */
+  /** The order; null if all values are in ISO form. */
   | { kind: 'date'; order: string | null; shapes: DateShape[]; sure: Sureness }
   | { kind: 'time' }
   | { kind: 'boolean' }
@@ -41,7 +41,7 @@ const LONGEST_MARK = 60
 const USUAL_MARKS: ReadonlySet<string> = new Set(MISSING_MARKS)
 const USUAL_BEGINS = beginsOf(MISSING_MARKS)
 
-/** The decimal mark that the mark of thousands leaves. */
+/** Returns the decimal mark that follows from the mark of thousands. */
 export function impliedBy(thousands: string | null): Evidence['decimal'] {
   return thousands === '.' ? ',' : thousands === ',' ? '.' : null
 }
@@ -53,7 +53,7 @@ export interface Evidence {
   sure: Sureness
 }
 
-/** A number with letters behind it: after a blank any word, else a unit that is no part of a code. */
+/** Matches a number with letters behind it: after a blank any word, else a unit that is no part of a code. */
 const UNIT =
   /^[-+]?\d[\d.,]*(?: (\p{L}{1,8}|°[CF])|(°[CF]|[kmMGT]?[gB]|[kcmµn]?m|[mc]?l|[kMG]?W?h|[kM]?W|ms|min|km\/h|m²|m³))$/u
 
@@ -64,9 +64,9 @@ function beginsOf(marks: readonly string[]): Set<number> {
 export class Tally {
   readonly #declared: ColumnDialect
   readonly #marks: ReadonlySet<string>
-  /** The first letters of the marks: most values begin otherwise, and need no look at the set. */
+  /** The first characters of the marks. Most values begin with others, and need no search in the set. */
   readonly #begins: ReadonlySet<number>
-  /** The pattern of values of the declared form; null if none is declared, or one was seen. */
+  /** The pattern of values of the declared form; null if none is declared, or such a value was seen. */
   #form: RegExp | null
   #n = 0
   #numbers = 0
@@ -84,22 +84,22 @@ export class Tally {
   #orders = 7
   #differs: string | null = null
   #apart: string | null = null
-  /** A number that holds a mark: as it is written, and its digits. */
+  /** A number that holds a mark, as it is written, and its digits. */
   #markedSample: { text: string; bare: string } | null = null
   readonly #around = new Around()
   #shapes = new Map<string, DateShape>()
   /** The first few texts that fit no reading, with their counts. */
   #unfit = new Map<string, number>()
-  /** The one unit behind numbers so far, such as "kg"; null: there was none. */
+  /** The one unit behind numbers so far, such as "kg"; null if there was none. */
   #unit: { is: string; n: number; sample: string; marked: boolean } | null = null
-  /** Missing marks that occur, with their counts. */
+  /** The missing marks that occur, with their counts. */
   readonly missing = new Map<string, number>()
-  /** Whether blanks stand around a value. */
+  /** True if blanks stand around a value. */
   padded = false
 
   /**
-   * `shared` means that a form of dates is declared for the whole source, so that only columns with such values have
-   * it.
+   * Makes the tally. `shared`: whether a form of dates is declared for the whole source, so that only columns with
+   * such values have it.
    */
   constructor(declared: ColumnDialect, shared = false) {
     this.#declared = declared
@@ -158,7 +158,7 @@ export class Tally {
     if (is === undefined) return
     this.#unit ??= { is, n: 0, sample: text, marked: false }
     if (is === this.#unit.is) this.#unit.n += times
-    // "1.234" may be a thousand or one: no cast is proposed for what has two readings.
+    // "1.234" may be a thousand or one. No cast is proposed for values of two readings.
     if (/,|\.\d{3}(?!\d)/.test(text)) this.#unit.marked = true
   }
 
@@ -176,7 +176,7 @@ export class Tally {
     else this.#around.notePlain(text, times)
   }
 
-  /** Keeps as the sample of several orders one that is another day in each. */
+  /** Keeps as the sample of several orders a date that is another day in each. */
   #noteOrder(text: string): void {
     this.#differs ??= text
     if (this.#apart === null && new Set(text.split(/\D/, 3).map(Number)).size === 3) this.#apart = text
@@ -189,14 +189,17 @@ export class Tally {
     if (/[a-z]/i.test(text)) this.#exponents = true
   }
 
-  /** The decimal mark that the values settle; null if they do not. */
+  /** Returns the decimal mark that the values settle; null if they do not. */
   get decimal(): '.' | ',' | null {
     if (this.#n === 0 || this.#numbers < this.#n || !this.#marked) return null
     const [point, comma] = [this.#fits('.'), this.#fits(',')]
     return point === comma ? null : point ? '.' : ','
   }
 
-  /** The mark between thousands if it is declared or stands in a number, else nothing. Other marks than a point and a comma are found only where they stand. */
+  /**
+   * Returns the mark between thousands if it is declared or stands in a number, else nothing. A mark that is no point
+   * or comma is found only if it occurs.
+   */
   thousandsOf({ groups }: NumberFormat, sure: Sureness): string {
     const [mark = ''] = groups
     const absent = (mark === '.' && !this.#points) || (mark === ',' && !this.#commas)
@@ -209,17 +212,17 @@ export class Tally {
     )
   }
 
-  /** Whether all values are dates, or have the declared form. */
+  /** Tells whether all values are dates, or have the declared form. */
   get holdsDates(): boolean {
     return this.#n > 0 && (this.#dates === this.#n || this.#hasForm)
   }
 
-  /** Whether all values are numbers, some with a currency or another sign around them. */
+  /** Tells whether all values are numbers, some with a currency or another sign around them. */
   get holdsWritten(): boolean {
     return this.#n > 0 && this.#numbers === this.#n && this.#around.some
   }
 
-  /** Whether all values are numbers with one unit behind. */
+  /** Tells whether all values are numbers with one unit behind. */
   get holdsUnits(): boolean {
     return this.#united() !== null
   }
@@ -354,7 +357,7 @@ export class Tally {
     ]
   }
 
-  /** The doubt of a column whose values are all numbers with one unit behind. */
+  /** Returns the doubt of a column whose values are all numbers with one unit behind. */
   #united(): ColumnDoubt | null {
     if (this.#unit === null || this.#n < 2 || this.#unit.n < this.#n) return null
     const { is, sample, marked } = this.#unit

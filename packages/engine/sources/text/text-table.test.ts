@@ -371,7 +371,7 @@ test('names in other rows than the first are refused, unless the template says t
   assert.equal((await read('town,size\nUlm,many\nBonn,1\nKiel,2\n')).total, 3)
 })
 
-/** Four lines of the table in turn are polluted. All of them are: "npm run proof -- polluted". */
+/** Four lines of the table are polluted in turn. All lines are polluted by "npm run proof -- polluted". */
 test('no file of the published kinds of pollution is read wrongly, and docs/files.md says what becomes of each', async () => {
   const results = await pollutedResults([0, 1, 6, 12])
   for (const { kind, wrong } of results) assert.deepEqual(wrong, [], kind)

@@ -23,14 +23,14 @@ import { faultAt } from './records.ts'
 import { type Decision, type Evidence, impliedBy, Tally } from './tally.ts'
 
 export interface TextSource {
-  /** As written in the template. */
+  /** The file as written in the template. */
   file: string
   dialect: Dialect
-  /** Declared column types. */
+  /** The declared column types. */
   types: Record<string, string>
-  /** Whether its records are the rows of a sheet. */
+  /** True if its records are the rows of a sheet. */
   sheet: boolean
-  /** Whether it becomes a table. Otherwise each block that reads it scans the file. */
+  /** True to make a table. Otherwise each block that reads it scans the file. */
   load: boolean
   /** A folder for this job alone; not created yet. */
   temp_folder: string
@@ -39,14 +39,14 @@ export interface TextSource {
 }
 
 const SAMPLE_ROWS = 20_480
-/** The sample of a loaded table. What it misses shows while the table is read, before any block runs. */
+/** The rows in the sample of a loaded table. Others are checked while the table is read, before any block runs. */
 const SAMPLE_LOADED = 2_048
 const SAMPLE_LEAST = 200
 const SAMPLE_CELLS = 400_000
 const LINE_BYTES = 2_000_000
-/** The buffer for reading. DuckDB's default is 32 MB; this one saves 60 MB of memory and costs no time. */
+/** The bytes of the buffer for reading. Those of DuckDB, 32 MB, take 60 MB more memory and save no time. */
 const BUFFER_BYTES = 8_000_000
-/** The record of the first broken row. The engine counts a record with line breaks as one line. */
+/** Matches the record of the first broken row. The engine counts a record with line breaks as one line. */
 const RECORD = /CSV Error on Line: (\d+)/
 
 export class TextTable {
@@ -54,9 +54,9 @@ export class TextTable {
   readonly #source: TextSource
   readonly #parts: Part[]
   #columns: { name: string; decision: Decision; tally: Tally }[] = []
-  /** Whether every value has been seen. */
+  /** True if every value has been seen. */
   #covered = false
-  /** Dates that one of several files leaves open. */
+  /** The doubts about dates that one of several files leaves open. */
   readonly #open = new Map<string, ColumnDoubt>()
   #looked = false
   /** The number of rows that are left out before the engine reads the text. */
@@ -68,7 +68,7 @@ export class TextTable {
     this.#parts = parts
   }
 
-  /** Reads the beginning of each file and a sample of the rows. Throws SourceError where the files cannot be read. */
+  /** Reads the beginning of each file and a sample of the rows. Throws SourceError if the files cannot be read. */
   static async open(engine: Engine, files: readonly SourceFile[], source: TextSource): Promise<TextTable> {
     const parts: Part[] = []
     for (const file of files) {
@@ -106,12 +106,12 @@ export class TextTable {
         )
   }
 
-  /** The files that the engine reads: those of the source, or copies in UTF-8. */
+  /** Returns the files that the engine reads: those of the source, or copies in UTF-8. */
   get files(): SourceFile[] {
     return this.#parts.map(({ file }) => file)
   }
 
-  /** Looks at the sample; a file that turns out not to be UTF-8 is read again as Windows-1252. */
+  /** Reads the sample. A file that turns out not to be UTF-8 is read again as Windows-1252. */
   async #sampled(): Promise<void> {
     try {
       await this.#sample()
@@ -161,9 +161,7 @@ export class TextTable {
     }
   }
 
-  /**
-   * Writes the text without rows that have an empty value too many, because the engine does not treat them as bad rows.
-   */
+  /** Writes the text without rows with an empty value too many, because the engine does not treat them as bad. */
   async #leaveOutWider(): Promise<void> {
     const { dialect, file: shown, temp_folder, most_bytes } = this.#source
     const parts = this.#parts.filter(({ shape }) => shape.wider || this.#bytes() <= CHECKED_BYTES)
@@ -204,7 +202,7 @@ export class TextTable {
     return true
   }
 
-  /** The error with the line of a broken row in place of the number of its record, and the file as the template names it. */
+  /** Returns the error with the line of a broken row in place of its record, and the file as the template names it. */
   async placed(error: unknown): Promise<unknown> {
     if (!(error instanceof Error)) return error
     const [, record] = RECORD.exec(error.message) ?? []
@@ -258,10 +256,7 @@ export class TextTable {
     return true
   }
 
-  /**
-   * Reads all values of the columns that are no text, after one did not fit. Resolves to false if that was already
-   * done.
-   */
+  /** Reads all values of the columns that are no text, after one did not fit. Resolves to false if done before. */
   async lookAtAll(): Promise<boolean> {
     if (this.#covered || this.#looked) return false
     this.#looked = true
@@ -350,7 +345,7 @@ export class TextTable {
     return [...names.values()]
   }
 
-  /** All columns as text. */
+  /** Returns the query of all columns as text. */
   #text(): string {
     return this.#read(() => 'VARCHAR')
   }
@@ -425,7 +420,7 @@ export class TextTable {
     return this.#read((name) => parsed.get(name)!, options)
   }
 
-  /** Returns how it is read, as far as that is known. */
+  /** Returns how the text is read, as far as that is known. */
   found(): FoundDialect & Required<Pick<FoundDialect, 'encoding' | 'separator' | 'quote'>> {
     const { encoding, shape } = this.#parts[0]!
     const { marks, sure } = shape
@@ -446,7 +441,7 @@ export class TextTable {
 
 type NamedSql = { name: string } & ColumnSql
 
-/** Not "* replace": of 5,000 columns DuckDB takes minutes for it. */
+/** Lists the columns one by one. DuckDB takes minutes for "* replace" of 5,000 columns. */
 function listed(columns: readonly NamedSql[], from: string): string {
   const list = columns.map(({ name, sql }) =>
     sql === null ? identifier(name) : `${sql} as ${identifier(name)}`,
@@ -454,7 +449,7 @@ function listed(columns: readonly NamedSql[], from: string): string {
   return `select ${list.join(', ')} from (${from})`
 }
 
-/** Columns that one query reads from a text: the engine reserves about 0.3 MB for each, whatever the number of rows. */
+/** The most columns that one query reads from a text. The engine reserves about 0.3 MB for each. */
 const SLICE = 1_000
 
 function slicesOf<T>(columns: readonly T[]): T[][] {
@@ -463,7 +458,7 @@ function slicesOf<T>(columns: readonly T[]): T[][] {
   return slices
 }
 
-/** Up to this size all rows are looked at for codes with leading zeros. */
+/** The size in bytes up to which all rows are searched for codes with leading zeros. */
 const CHECKED_BYTES = 16_000_000
 
 function foundColumn(
@@ -492,7 +487,7 @@ function foundColumn(
   return Object.keys(column).length > 1 ? [column] : []
 }
 
-/** Whether reading failed because a value does not fit the decision. */
+/** Tells whether reading failed because a value does not fit the decision. */
 export function isMisfit(error: unknown): boolean {
   return (
     error instanceof Error && (error.message.includes(MISFIT) || error.message.startsWith('Conversion Error'))

@@ -9,7 +9,7 @@ import { readNumber } from './readings-in-words.ts'
 import { isBlank, type Marks, recordsOf, type TextRecord } from './records.ts'
 import { plainKindOf, readingOf } from './values.ts'
 
-/** The whole text of the cell that names such a row. */
+/** Matches the whole text of the cell that names such a row. */
 const LABEL =
   /^(?:(?:grand|sub|overall)[ -]?)?(?:totals?|sum)$|^(?:gesamt|gesamtsumme|gesamtergebnis|endsumme|summe|zwischensumme|insgesamt|total g[eé]n[eé]ral|somme|suma|totale|totaal|totaux|totales)$/i
 /** The fewest rows above that distinguish their sum from an ordinary value. */
@@ -63,7 +63,7 @@ function refusal({ line, values }: TextRecord, whole: boolean, shown: string): S
   )
 }
 
-/** `whole` tells whether `above` holds all rows above it. */
+/** Tells whether a row holds totals. `whole`: whether `above` holds all rows above it. */
 function isTotal({ values }: TextRecord, above: readonly TextRecord[], whole: boolean): boolean {
   const numbers = values.flatMap((value, at) =>
     plainKindOf(value) === 'number' && holds(above, at, 'number') ? [at] : [],
@@ -74,14 +74,14 @@ function isTotal({ values }: TextRecord, above: readonly TextRecord[], whole: bo
     const text = values[label]!.trim().toLowerCase()
     return !above.some((row) => row.values[label]?.trim().toLowerCase() === text)
   }
-  // Without a label: a row of sums alone, below rows that name what they are about.
+  // A row without a label holds totals if it has sums alone, below rows that name their subject.
   const named = values.some((value, at) => value.trim() === '' && above.every((row) => filledAt(row, at)))
   return whole && named && above.length >= ROWS_LEAST && numbers.every((at) => isSum(values[at]!, above, at))
 }
 
 const filledAt = ({ values }: TextRecord, at: number): boolean => (values[at] ?? '').trim() !== ''
 
-/** Whether the values of a column are of one kind, but for those that are missing. */
+/** Tells whether the values of a column are of one kind, except those that are missing. */
 function holds(rows: readonly TextRecord[], at: number, kind: string): boolean {
   const kinds = rows.map(({ values }) => plainKindOf(values[at] ?? '')).filter((one) => one !== 'empty')
   return kinds.length >= ROWS_LEAST && kinds.every((one) => one === kind)
@@ -98,7 +98,9 @@ function isSum(total: string, above: readonly TextRecord[], at: number): boolean
   })
 }
 
-/** A share stays in percent: its sum is compared with one alike. */
+/**
+ * Returns the amount of a text. A share stays in percent, because its sum is compared with other shares in percent.
+ */
 function amountOf(text: string, decimal: '.' | ','): number {
   const reading = readingOf(text)
   const written = reading.kind === 'number' ? reading.written : undefined

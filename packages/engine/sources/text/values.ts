@@ -1,11 +1,11 @@
 /**
- * The readings that a value allows: which formats of numbers it fits, which orders of a date, whether it is a time or a truth value.
- * A column is read in the way that all its values allow (column-reading.ts).
+ * Finds the readings that a value allows: which formats of numbers it fits, which orders of a date, whether it is a
+ * time or a truth value. A column is read in the way that all its values allow (column-reading.ts).
  */
 
 import { BLANKS, type WrittenNumber, writtenNumber } from './numbers/written-number.ts'
 
-/** A way to write numbers. `groups` are the characters that may divide thousands; empty for none. */
+/** A way to write numbers. `groups`: the characters that may divide thousands; empty for none. */
 export interface NumberFormat {
   decimal: '.' | ','
   groups: string
@@ -13,7 +13,7 @@ export interface NumberFormat {
 
 const APOSTROPHES = "'’"
 
-/** In the order in which they are preferred where all give the same numbers. */
+/** The formats, in the order in which they are preferred if all give the same numbers. */
 export const NUMBER_FORMATS: readonly NumberFormat[] = [
   { decimal: '.', groups: ',' },
   { decimal: ',', groups: '.' },
@@ -26,8 +26,8 @@ export const NUMBER_FORMATS: readonly NumberFormat[] = [
 const escaped = (characters: string): string => characters.replace(/[.\\\]^-]/g, '\\$&')
 
 /**
- * The pattern of all numbers of a format, for JavaScript and for RE2. A number with a leading zero is a code, not a number. Between
- * thousands a comma may also stand as in India: 12,34,567.
+ * Returns the pattern of all numbers of a format, for JavaScript and for RE2. A number with a leading zero is a code,
+ * not a number. A comma between thousands may also stand as in India: 12,34,567.
  */
 export function numberPattern(format: NumberFormat, integer = false): string {
   return `-?${unsignedPattern(format, integer, true)}`
@@ -57,7 +57,7 @@ export const YMD = 4
 
 export interface DateShape {
   separator: string
-  /** Digits of the year: 2 or 4. */
+  /** The number of digits of the year: 2 or 4. */
   year: number
   /** The time after the date: its separator and its format of strptime; empty for none. */
   time: string
@@ -70,7 +70,7 @@ export type Reading =
       formats: number
       integer: 'short' | 'long' | null
       marked: boolean
-      /** What stands around it; absent: nothing, or a hyphen in front. */
+      /** The signs around the number; absent for none, or a hyphen in front. */
       written?: WrittenNumber
     }
   | { kind: 'date'; orders: number; differs: boolean; shape: DateShape }
@@ -167,7 +167,7 @@ function dateOf(text: string): Reading | null {
   return { kind: 'date', orders, differs: a!.length === 4 ? false : differs, shape }
 }
 
-/** As strptime reads two digits: from 69 on those of the last century. */
+/** Returns the full year of two digits, as strptime reads it: from 69 on that of the last century. */
 export const fullYear = (year: number): number =>
   year >= 100 ? year : year >= 69 ? 1900 + year : 2000 + year
 
@@ -187,7 +187,7 @@ function isDay(year: number, month: number, day: number): boolean {
   return month !== 2 || day < 29 || (year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0))
 }
 
-/** The parts of a date order, such as `%d/%m/%Y`. */
+/** Returns the format of a date order, such as `%d/%m/%Y`. */
 export function dateFormat(order: string, shape: Pick<DateShape, 'separator' | 'year'>): string {
   const parts: Record<string, string> = { d: '%d', m: '%m', y: shape.year === 4 ? '%Y' : '%y' }
   return Array.from(order, (part) => parts[part]).join(shape.separator)
@@ -228,10 +228,10 @@ export const MISSING_MARKS: readonly string[] = [
   '0000-00-00 00:00:00',
 ]
 
-/** `amount`: a number with a currency, a % or another sign around it. */
+/** The kinds of values. `amount`: a number with a currency, a % or another sign around it. */
 export type Kind = 'text' | 'number' | 'amount' | 'date' | 'time' | 'empty'
 
-/** What a value is among others, with blanks around it or not. */
+/** Returns the kind of a value, with blanks around it or not. */
 export function kindOf(value: string): Kind {
   const text = value.trim()
   if (text === '' || MISSING_MARKS.includes(text)) return 'empty'
@@ -240,7 +240,7 @@ export function kindOf(value: string): Kind {
   return reading.kind === 'number' && reading.written ? 'amount' : reading.kind
 }
 
-/** The same, whatever stands around a number. */
+/** Returns the same kind, whatever stands around a number. */
 export function plainKindOf(value: string): Exclude<Kind, 'amount'> {
   const kind = kindOf(value)
   return kind === 'amount' ? 'number' : kind

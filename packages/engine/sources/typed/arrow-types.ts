@@ -5,7 +5,7 @@
 import { type Data, type DataType, makeVector, Type, type Vector } from 'apache-arrow'
 import { blobText, dayText, decimalText, fieldType, momentText, numberJson, timeText } from './typed-text.ts'
 
-/** The message continues "cannot be read: ". */
+/** Says that a type cannot be read. The message continues "cannot be read: ". */
 export class NoArrowType extends Error {}
 
 const DIGITS_MOST = 38
@@ -23,7 +23,7 @@ const PLAIN: Partial<Record<Type, string>> = {
   [Type.Duration]: 'INTERVAL',
 }
 
-/** Throws NoArrowType. `shown`: the column, for the message. */
+/** Returns the engine's type. Throws NoArrowType. `shown`: the column, for the message. */
 export function typeOf(type: DataType, shown: string): string {
   const { typeId } = type
   const plain = PLAIN[typeId]
@@ -102,7 +102,7 @@ export class ArrowColumn {
     return (row) => this.#vector.get(row)
   }
 
-  /** Words of 32 bits, the lowest first. */
+  /** Reads a decimal from words of 32 bits, the lowest first. */
   #unscaled(row: number): bigint {
     const { values, type } = this.#data
     const words = (type.bitWidth ?? 128) / 32
@@ -112,7 +112,7 @@ export class ArrowColumn {
     return BigInt.asIntN(32 * words, value)
   }
 
-  /** Each value of the dictionary is made once. */
+  /** Returns a reader of the dictionary, which makes each value once. */
   #dictionary(): (row: number) => unknown {
     const parts = (this.#data.dictionary?.data ?? []).map((data) => ({ data, column: new ArrowColumn(data) }))
     const all = parts.flatMap(({ data, column }) =>
@@ -157,7 +157,7 @@ export class ArrowColumn {
   }
 }
 
-/** The engine keeps microseconds of a time with a zone, so finer digits are cut off. */
+/** Returns microseconds. The engine keeps only these of a time with a zone, so finer digits are cut off. */
 function coarse(count: bigint, per: bigint, { timezone }: DataType): [bigint, bigint] {
   if (!timezone || per <= 1_000_000n) return [count, per]
   const rest = ((count % 1000n) + 1000n) % 1000n

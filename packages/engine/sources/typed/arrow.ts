@@ -19,10 +19,10 @@ compressionRegistry.set(CompressionType.ZSTD, {
 
 const MAGIC = 'ARROW1'
 const FEATHER_1 = 'FEA1'
-/** A message of a stream begins with it. */
+/** The bytes with which a message of a stream begins. */
 const CONTINUED = 0xffffffff
 
-/** Throws SourceError: a file ends with its mark, and a stream begins with a message. */
+/** Throws SourceError if a file does not end with its mark, or a stream does not begin with a message. */
 async function vetMarks(file: SourceFile, handle: FileHandle): Promise<void> {
   const head = Buffer.alloc(8)
   await handle.read(head, 0, 8, 0)
@@ -45,7 +45,7 @@ async function vetMarks(file: SourceFile, handle: FileHandle): Promise<void> {
     throw unreadableFile(file, 'the stream does not end with its mark: it is not whole. Write it again.')
 }
 
-/** Throws SourceError. */
+/** Opens an Arrow file. Throws SourceError. */
 export const openArrow: OpenTyped = async (file) => {
   const handle = await open(file.real)
   try {

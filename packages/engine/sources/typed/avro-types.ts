@@ -12,7 +12,7 @@ import {
 
 type Schema = string | Schema[] | ({ type: Schema } & Record<string, unknown>)
 
-/** The message continues "cannot be read: ". */
+/** Says that a type cannot be read. The message continues "cannot be read: ". */
 export class NoSuchType extends Error {}
 
 const text: Typed = { type: 'VARCHAR', json: String }
@@ -35,12 +35,12 @@ const moment = (type: string, per: bigint): Typed => ({
 })
 const timeOfDay = (per: bigint): Typed => ({
   type: 'TIME',
-  // An int of Avro is a number, a long a bigint.
+  // The library gives an int of Avro as a number, and a long as a bigint.
   json: (value) => timeText(BigInt(value as number | bigint), per),
 })
 const ZONED = 'TIMESTAMP WITH TIME ZONE'
 
-/** By the name of the type and the logical one. */
+/** The engine's types, by the name of the type and of the logical one. */
 const LOGICAL: Record<string, Typed> = {
   'int date': { type: 'DATE', json: (value) => dayText(BigInt(value as number)) },
   'int time-millis': timeOfDay(1000n),
@@ -92,7 +92,7 @@ export class AvroTypes {
   /** The types that enclose the present one. */
   readonly #open = new Set<string>()
 
-  /** Throws NoSuchType. `shown`: the column, for the message. */
+  /** Reads a type. Throws NoSuchType. `shown`: the column, for the message. */
   read(schema: Schema, shown: string, space = ''): Typed {
     if (Array.isArray(schema)) return this.#union(schema, shown, space)
     if (typeof schema === 'string') return PRIMITIVES[schema] ?? this.#byName(schema, shown, space)

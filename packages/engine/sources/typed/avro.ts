@@ -19,7 +19,7 @@ const BLOCK_MOST = 256_000_000
 const HEAD_MOST = 16_000_000
 const CUT = 'it ends within a block: it is not whole. Write it again.'
 
-/** Bytes in order. */
+/** Reads the bytes of a file in order. */
 class Bytes {
   readonly #handle: FileHandle
   #at = 0
@@ -41,7 +41,7 @@ class Bytes {
     return this.#held.length === 0 && !(await this.#more(1))
   }
 
-  /** Resolves to null if the file ends before. */
+  /** Reads so many bytes. Resolves to null if the file ends before. */
   async take(length: number): Promise<Buffer | null> {
     while (this.#held.length < length) if (!(await this.#more(length - this.#held.length))) return null
     const taken = this.#held.subarray(0, length)
@@ -50,8 +50,8 @@ class Bytes {
   }
 
   /**
-   * A long of Avro: seven bits in each byte, the sign in the lowest bit. Resolves to null if the file ends before, or
-   * the bytes are no long.
+   * Reads a long of Avro: seven bits in each byte, the sign in the lowest bit. Resolves to null if the file ends
+   * before, or the bytes are no long.
    */
   async long(): Promise<number | null> {
     let value = 0n
@@ -87,8 +87,8 @@ const long = avro.types.LongType.__with({
 })
 
 /**
- * A long with a logical type is not looked up in the registry. A map has the bytes of a list of keys with values, and is read as one: an
- * object would lose the key `__proto__`.
+ * Replaces types for avsc. A long with a logical type is not looked up in the registry. A map has the bytes of a list
+ * of keys with values, and is read as one, because an object would lose the key `__proto__`.
  */
 function typeHook(part: { type?: unknown } | string | unknown[], options: object): Type | undefined {
   if (typeof part !== 'object' || !('type' in part)) return undefined
@@ -108,7 +108,7 @@ const CODECS: Record<string, (bytes: Buffer) => Uint8Array> = {
   snappy: unpackSnappy,
 }
 
-/** The length stands before the packed bytes, and a CRC-32 of the unpacked ones behind them. */
+/** Unpacks Snappy. The length stands before the packed bytes, and a CRC-32 of the unpacked ones behind them. */
 function unpackSnappy(bytes: Buffer): Uint8Array {
   let length = 0
   for (let at = 0; at < 5; at += 1) {
@@ -148,7 +148,7 @@ async function readHead(bytes: Bytes): Promise<Head | null> {
   return sync && { meta, sync: Buffer.from(sync) }
 }
 
-/** Throws SourceError. */
+/** Opens an Avro file. Throws SourceError. */
 export const openAvro: OpenTyped = async (file) => {
   const handle = await open(file.real)
   try {
@@ -228,7 +228,7 @@ function rowsOf(file: SourceFile, { count, block, type, fields }: Block): unknow
   return rows
 }
 
-/** As many columns as a sheet may have: each costs time before the first row is read. */
+/** The most fields, as many as a sheet has columns. Each costs time before the first row is read. */
 const FIELDS_MOST = 16_384
 
 function schemaOf(file: SourceFile, text: string): Pick<Block, 'type' | 'fields'> {

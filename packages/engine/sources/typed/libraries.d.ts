@@ -1,7 +1,7 @@
-/** The parts that are used of the libraries that read Avro and Arrow. */
+/** Declares the parts of the libraries for Avro and Arrow that are used here. */
 declare module 'avsc' {
   export interface Type {
-    /** `offset` -1: the buffer holds no whole value. */
+    /** Decodes a value. The `offset` is -1 if the buffer holds no whole value. */
     decode(buffer: Buffer, from: number): { value: unknown; offset: number }
     toBuffer(value: unknown): Buffer
   }
@@ -87,7 +87,7 @@ declare module 'apache-arrow' {
     ZSTD,
   }
 
-  /** One type with its fields; which it has depends on `typeId`. */
+  /** A type with its fields. `typeId` decides which fields it has. */
   export interface DataType {
     typeId: Type
     children?: Field[] | null
@@ -98,7 +98,7 @@ declare module 'apache-arrow' {
     unit?: number
     timezone?: string | null
     listSize?: number
-    /** Of a dictionary. */
+    /** The dictionary of a column that has one. */
     dictionary?: DataType
     toString(): string
   }
@@ -144,7 +144,7 @@ declare module 'apache-arrow' {
   }
   export function makeVector(data: Data): Vector
 
-  /** For tests: types, and the writer. */
+  /** The types and the writer that only tests use. */
   export const Bool: new () => DataType
   export const Decimal: new (scale: number, precision: number) => DataType
   export const DateDay: new () => DataType

@@ -1,6 +1,7 @@
 /**
- * Files whose columns have types of their own, but which the engine does not read (Avro, Arrow IPC): the rows are written as JSON, one
- * on each line, into the folder of the job, and read from there with exactly these types. Nothing is inferred.
+ * Reads files whose columns have types of their own, but which the engine does not read (Avro, Arrow IPC). The rows
+ * are written as JSON, one on each line, into the folder of the job, and read from there with exactly these types.
+ * Nothing is inferred.
  */
 import { randomUUID } from 'node:crypto'
 import { type FileHandle, mkdir, open } from 'node:fs/promises'
@@ -12,7 +13,7 @@ import { SourceError, sameName } from '../source.ts'
 
 /** One column, or one part of a value. */
 export interface Typed {
-  /** As the engine writes it. */
+  /** The type as the engine writes it. */
   type: string
   /** Returns the JSON of a value. Exact numbers of more than 53 bits become text. */
   json(value: unknown): unknown
@@ -20,7 +21,7 @@ export interface Typed {
 
 export interface TypedTable {
   columns: readonly { name: string; type: string }[]
-  /** Rows by column, as JSON holds them. */
+  /** Gives the rows by column, as JSON holds them. */
   rows(): AsyncIterable<unknown[][]>
   close(): Promise<void>
 }
@@ -32,16 +33,16 @@ export interface TypedOptions {
   temp_folder: string
   /** The most bytes that may be written there. */
   spill_bytes: number
-  /** The columns only. */
+  /** True to read the columns only. */
   peek: boolean
 }
 
-/** Throws SourceError: `reason` continues "FILE cannot be read: ". */
+/** Returns the error. `reason`: the text after "FILE cannot be read: ". */
 export function unreadableFile(file: SourceFile, reason: string): SourceError {
   return new SourceError(`${JSON.stringify(file.path)} cannot be read: ${reason}`)
 }
 
-/** The query whose rows are those of the files, and the files that it reads. Throws SourceError. */
+/** Resolves to the query whose rows are those of the files, and the files that it reads. Throws SourceError. */
 export async function typedQuery(
   files: readonly SourceFile[],
   open: OpenTyped,
@@ -112,7 +113,7 @@ async function written(
   }
 }
 
-/** The type with bytes as texts: JSON holds no bytes, and the engine reads them from texts by a cast alone. */
+/** Returns the type with bytes as texts. JSON holds no bytes, and the engine reads them from texts by a cast alone. */
 function asText(type: string): string {
   return type.replace(/"(?:[^"]|"")*"|\bBLOB\b/g, (part) => (part === 'BLOB' ? 'VARCHAR' : part))
 }
@@ -123,7 +124,7 @@ class Lines {
   readonly #file: SourceFile
   #text = ''
   #bytes = 0
-  /** In characters. */
+  /** The length of the longest line, in characters. */
   longest = 0
 
   constructor(handle: FileHandle, most: number, file: SourceFile) {
@@ -158,7 +159,7 @@ class Lines {
   }
 }
 
-/** Bytes as the engine writes a BLOB. */
+/** Returns bytes as the engine writes a BLOB. */
 export function blobText(bytes: Uint8Array): string {
   let text = ''
   for (const byte of bytes) text += `\\x${byte.toString(16).toUpperCase().padStart(2, '0')}`
@@ -170,7 +171,7 @@ export function numberJson(value: number): number | string {
   return Number.isFinite(value) ? value : String(value)
 }
 
-/** A whole number with a point before its last `scale` digits. */
+/** Returns a whole number with a point before its last `scale` digits. */
 export function decimalText(unscaled: bigint, scale: number): string {
   const digits = (unscaled < 0n ? -unscaled : unscaled).toString().padStart(scale + 1, '0')
   const at = digits.length - scale
@@ -180,7 +181,7 @@ export function decimalText(unscaled: bigint, scale: number): string {
 
 const floorDivided = (value: bigint, by: bigint): bigint => (value - (((value % by) + by) % by)) / by
 
-/** A moment, counted from 1970 in steps of which a second has `per`, as the engine reads it. */
+/** Returns a moment, counted from 1970 in steps of which a second has `per`, as the engine reads it. */
 export function momentText(count: bigint, per: bigint): string {
   const seconds = floorDivided(count, per)
   const rest = count - seconds * per
@@ -190,7 +191,7 @@ export function momentText(count: bigint, per: bigint): string {
   return `${dayText(days)} ${clockText(seconds - days * 86_400n)}${fraction}`
 }
 
-/** A day, counted from 1970. Years before 1 are no years of ISO 8601; the engine writes them with "(BC)". */
+/** Returns a day, counted from 1970. Years before 1 are no years of ISO 8601; the engine writes them with "(BC)". */
 export function dayText(days: bigint): string {
   const at = new Date(Number(days) * 86_400_000)
   const year = at.getUTCFullYear()
@@ -199,7 +200,7 @@ export function dayText(days: bigint): string {
   return year > 0 ? text : `${text} (BC)`
 }
 
-/** A time of day, counted from midnight. */
+/** Returns a time of day, counted from midnight. */
 export function timeText(count: bigint, per: bigint): string {
   const seconds = count / per
   const digits = String(per).length - 1

@@ -1,4 +1,7 @@
-/** Avro and Arrow IPC, written by the libraries of others, and a published table; whole, damaged and cut off. */
+/**
+ * Tests Avro and Arrow IPC, written by the libraries of others, and a published table. The files are whole, damaged
+ * and cut off.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -231,7 +234,8 @@ test('each key of a map of Avro is kept, whatever it is called', async () => {
     },
     { name: 'last', type: ['null', { type: 'map', values: 'Size' }] },
   ])
-  // Two entries, and one of a union's second branch; each key by its length, twice the number as Avro writes it.
+  // The bytes are two entries, and one of a union's second branch. Each key stands behind its length, twice the number
+  // as Avro writes it.
   const key = (name: string): number[] => [2 * name.length, ...Buffer.from(name)]
   const m = [4, ...key('__proto__'), 6, ...key('constructor'), 8, 0]
   const last = [2, 2, ...key('toString'), 10, 0]
@@ -258,7 +262,7 @@ test('the columns of an Avro file are known before its rows are read', async () 
   assert.deepEqual([columns[3]!.database_type, columns.length, lineage.rows], ['DECIMAL(12,2)', 13, null])
 })
 
-/** A length as Avro writes it. */
+/** Returns a length as Avro writes it. */
 function zigzag(length: number): Buffer {
   const bytes: number[] = []
   for (let left = length * 2; ; left = Math.floor(left / 128)) {
@@ -323,7 +327,7 @@ const { makeVector, makeData, vectorFromArray } = arrow
 const raw = (type: arrow.DataType, values: ArrayBufferView): arrow.Vector =>
   makeVector(makeData({ type, data: values }))
 
-/** One of each type, two rows. */
+/** Makes a table of two rows with a column of each type. */
 const arrowTable = () =>
   new arrow.Table({
     id: vectorFromArray([9_007_199_254_740_993n, null], new arrow.Int64()),

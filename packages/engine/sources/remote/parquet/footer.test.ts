@@ -1,4 +1,4 @@
-/** Footers without some row groups, read by the engine. */
+/** Tests that the engine reads footers without some row groups. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,17 +1,17 @@
 /**
- * The footer of a Parquet file, rewritten without some row groups, so that a reader never looks for their bytes. It is a struct of
- * Thrift's compact protocol; fields are passed over by their types and copied as they are.
+ * Rewrites the footer of a Parquet file without some row groups, so that a reader never looks for their bytes. The
+ * footer is a struct of Thrift's compact protocol; fields are passed over by their types and copied as they are.
  */
 
-/** Fields of FileMetaData. */
+/** These are fields of FileMetaData. */
 const NUM_ROWS = 3
 const ROW_GROUPS = 4
-/** Field of RowGroup. */
+/** This is a field of RowGroup. */
 const GROUP_ROWS = 3
 const I64 = 6
 const DEPTH_MAX = 32
 
-/** The footer is not as the format says. */
+/** Says that the footer is not as the format requires. */
 export class BadFooter extends Error {}
 
 class Walk {
@@ -51,14 +51,14 @@ class Walk {
     if (this.at > this.#bytes.length) throw new BadFooter('The footer ends early.')
   }
 
-  /** The elements of a list: how many, and their type. */
+  /** Reads the head of a list: the number of its elements, and their type. */
   list(): { size: number; type: number } {
     const head = this.byte()
     const size = head >> 4
     return { size: size === 15 ? this.count() : size, type: head & 15 }
   }
 
-  /** Passes over a value. True and false of a struct stand in the type itself, in a list they have a byte. */
+  /** Passes over a value. The type itself holds true and false of a struct; in a list they have a byte. */
   skip(type: number, isElement: boolean, depth = 0): void {
     if (depth > DEPTH_MAX) throw new BadFooter('The footer is nested too deeply.')
     switch (type) {
@@ -100,7 +100,7 @@ class Walk {
     }
   }
 
-  /** The fields of a struct. Whoever takes one passes over its value. */
+  /** Gives the fields of a struct. The caller must pass over the value of each field. */
   *fields(): Generator<{ id: number; type: number }> {
     let id = 0
     for (;;) {
@@ -140,7 +140,7 @@ interface Part {
   until: number
 }
 
-/** Rows of the row group that stands there. */
+/** Returns the rows of the row group that stands there. */
 function rowsOf(footer: Buffer, { from }: Part): bigint {
   const walk = new Walk(footer, from)
   for (const { id, type } of walk.fields()) {
@@ -150,7 +150,7 @@ function rowsOf(footer: Buffer, { from }: Part): bigint {
   throw new BadFooter('A row group does not tell its rows.')
 }
 
-/** The footer with the row groups of these numbers alone, and their rows. Throws BadFooter. */
+/** Returns the footer with only the row groups of these numbers, and their rows. Throws BadFooter. */
 export function keepRowGroups(footer: Buffer, kept: ReadonlySet<number>): Buffer {
   const walk = new Walk(footer)
   let rows: Part | null = null

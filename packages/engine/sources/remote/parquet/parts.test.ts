@@ -1,4 +1,7 @@
-/** Parquet in a bucket: what conditions leave out is not asked for, and the rows are those of the whole files. */
+/**
+ * Tests Parquet in a bucket. Parts that conditions exclude are not requested, and the rows are those of the whole
+ * files.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { statSync, writeFileSync } from 'node:fs'
@@ -19,14 +22,14 @@ import { findingsOf, openTestPool, type TestPool, templateOf } from '../../../ru
 const DAYS = ['2026-01-01', '2026-01-02', '2026-01-03', '2026-01-04']
 const REGIONS = ['north', 'S%C3%BCd %2F west']
 const ROWS = 20_000
-/** What the list of keys and the heads of answers take. */
+/** The bytes of the list of keys and of the heads of answers. */
 const HEADS = 20_000
 
 let bench: TestPool
 let server: TestBucket
 let counter: Server
 let connection: OpenConnection
-/** Bytes that the bucket has sent. */
+/** The bytes that the bucket has sent. */
 let sent = 0
 const sizes = new Map<string, number>()
 

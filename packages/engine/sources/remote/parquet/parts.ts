@@ -1,6 +1,6 @@
 /**
- * Chooses what of Parquet files is fetched: by the columns that the names of folders tell, and by the statistics of the row groups. Of
- * a file the end is fetched first. What cannot hold rows that count is never asked for.
+ * Chooses which parts of Parquet files are fetched, by the columns in the names of folders, and by the statistics of
+ * the row groups. The end of a file is fetched first. Parts that cannot hold rows that count are never requested.
  */
 import { createHash } from 'node:crypto'
 import { type FileHandle, open } from 'node:fs/promises'
@@ -13,13 +13,13 @@ import type { SourceFile } from '../../files/source-file.ts'
 import type { RemoteFile } from '../remote-file.ts'
 import { BadFooter, keepRowGroups } from './footer.ts'
 
-/** Bytes of the end of a file that are asked for at once. Most footers are smaller. */
+/** The bytes of the end of a file that are requested at once. Most footers are smaller. */
 const END_BYTES = 65_536
 const TRAILER_BYTES = 8
 const MARK = 'PAR1'
-/** Parts of a file that are no farther apart are fetched as one. */
+/** The largest distance in bytes of two parts that are fetched as one. */
 const GAP_BYTES = 65_536
-/** Types whose statistics say where all values lie: of doubles they leave out NaN. */
+/** Types whose statistics bound all values. Those of doubles leave out NaN. */
 const BOUNDED = /^(U?(TINY|SMALL|BIG)INT|U?INTEGER|DECIMAL\(.*|DATE|TIME|TIMESTAMP.*|VARCHAR)$/
 
 /** What was not fetched. */
@@ -39,22 +39,22 @@ interface Fetching {
   signal: AbortSignal
 }
 
-/** A file whose end is here. */
+/** A file whose end has been fetched. */
 interface Ending {
   footer: Buffer
   total: number
   etag: string | null
   modified_at: string
-  /** Bytes that have come. */
+  /** The bytes that have come. */
   came: number
 }
 
 export class ParquetParts {
   readonly #engine: Engine
   readonly #condition: RowCondition
-  /** Only the columns are learned. */
+  /** True if only the columns are learned. */
   readonly #peek: boolean
-  /** Declared types: a value is compared as such, which the statistics do not tell. */
+  /** The columns with a declared type. Their values are compared in that type, which the statistics do not bound. */
   readonly #declared: ReadonlySet<string>
   readonly left: LeftOut = { files: 0, row_groups: 0, bytes: 0 }
   #types: Readonly<Record<string, string>> | null = null
@@ -69,12 +69,12 @@ export class ParquetParts {
     this.#declared = new Set(declared.map((name) => name.toLowerCase()))
   }
 
-  /** Of the columns that the names of all files tell. */
+  /** Returns the types of the columns that stand in the names of all files; null if there are none. */
   get types(): Readonly<Record<string, string>> | null {
     return this.#types
   }
 
-  /** The files whose names do not exclude them. One stays in any case: it tells the columns. */
+  /** Returns the files whose names do not exclude them. At least one stays, because it gives the columns. */
   async among<File extends { shown: string; bytes?: number }>(all: readonly File[]): Promise<File[]> {
     const names = all.map(({ shown }) => partitionNames(shown))
     this.#types = partitionTypes(names)
@@ -107,8 +107,8 @@ export class ParquetParts {
   }
 
   /**
-   * Fetches what may hold rows that count, to the free path `into`. Resolves to null where the whole file must be fetched. Throws
-   * DownloadError.
+   * Fetches the parts that may hold rows that count, to the free path `into`. Resolves to null if the whole file must
+   * be fetched. Throws DownloadError.
    */
   async fetch(
     file: RemoteFile,
@@ -151,7 +151,7 @@ export class ParquetParts {
         came,
       }
     } catch (error) {
-      // A footer that only the engine can read, or none: the whole file is fetched.
+      // The whole file is fetched if it has no footer, or one that only the engine can read.
       if (error instanceof BadFooter) return null
       throw error
     } finally {
@@ -167,7 +167,7 @@ export class ParquetParts {
     const last = await downloadRange(file, end, { ...fetching, etag: null })
     if (last === null || last.bytes.length < TRAILER_BYTES + MARK.length) return null
     const { total, modified_at } = last
-    // A weak one cannot be asked for again.
+    // A weak ETag cannot be used for a further request.
     const etag = last.etag?.startsWith('W/') ? null : last.etag
     if (last.bytes.toString('latin1', last.bytes.length - MARK.length) !== MARK) return null
     const length = last.bytes.readUInt32LE(last.bytes.length - TRAILER_BYTES)
@@ -182,7 +182,7 @@ export class ParquetParts {
     return before && { ...known, ...together(before, last, length) }
   }
 
-  /** The row groups, whether each may hold rows that count, and the bytes of each. */
+  /** Resolves to the row groups, whether each may hold rows that count, and the bytes of each. */
   async #groups(file: string, shown: string): Promise<{ group: number; may: boolean; parts: Part[] }[]> {
     const types = new Map(
       (
@@ -210,7 +210,7 @@ export class ParquetParts {
         ends.push(
           `${how}(stats_${end}_value) filter (path_in_schema = ${literal(found.name)}) as ${end}_${at}`,
         )
-      // What is no text is written with a backslash.
+      // Bytes that are no text are written with a backslash.
       const cast = (end: string): string =>
         `case when not contains(${end}_${at}, '\\') then try_cast(${end}_${at} as ${found.type}) end`
       return { low: cast('min'), high: cast('max') }
@@ -230,7 +230,7 @@ export class ParquetParts {
   }
 }
 
-/** Throws BadFooter where the footer does not tell how long a part is. */
+/** Returns the part. Throws BadFooter if the footer does not give its length. */
 function partOf([from, until]: readonly unknown[]): Part {
   if (from === null || until === null) throw new BadFooter('The footer does not tell where a part ends.')
   return { from: Number(from), until: Number(until) }

@@ -1,13 +1,13 @@
 /**
- * What stands around the numbers of one column, counted, and what follows from it: one currency, the meaning of %, and where a minus
- * stands. Where it can mean two things the column is in doubt.
+ * Counts the signs around the numbers of one column, and decides what they mean: one currency, the meaning of %, and
+ * where a minus stands. A column whose signs can mean two things is in doubt.
  */
 import type { ColumnDialect, ColumnDoubt, FoundColumn, Sureness } from '@assay/model/dialect'
 import { shownNumber } from '../readings-in-words.ts'
 import { isAmount, type Minus, type WrittenNumber } from './written-number.ts'
 
 export interface FoundAround {
-  /** One currency, in all its spellings. */
+  /** The spellings of the one currency. */
   currencies: string[]
   percent: { is: 'share' | 'number'; sure: Sureness } | null
   minus: { is: Exclude<Minus, 'front'>; sure: Sureness } | null
@@ -19,7 +19,7 @@ export type Judged =
 
 export class Around {
   #written = 0
-  /** Numbers with nothing around them, but for zeros. */
+  /** The count of numbers with nothing around them, except zeros. */
   #plain = 0
   #zeros = 0
   #percents = 0
@@ -48,7 +48,7 @@ export class Around {
     if (!this.#samples.has(found.minus)) this.#samples.set(found.minus, { ...found, text })
   }
 
-  /** Whether something stands around a number. */
+  /** Tells whether a sign stands around a number. */
   get some(): boolean {
     return this.#written > 0
   }
@@ -66,7 +66,7 @@ export class Around {
         '%',
         'Some of its numbers have a % and others have none, so they stay text. Write it behind all of them, or behind none.',
       )
-    // With a plus before all of them they may be telephone numbers, and "RON 95" names a fuel.
+    // Numbers that all have a plus may be telephone numbers, and "RON 95" names a fuel.
     const names = one !== '' && this.#plain === 0 && this.#named
     const signs = this.#pluses > 0 && front + brackets + behind + this.#zeros === 0 && one === ''
     if (names || (signs && this.#percents === 0)) return { kind: 'text', doubt: null }
@@ -117,7 +117,7 @@ const mixed = (sample: string, says: string): Judged => ({
   doubt: { kind: 'mixed', sample, readings: [], says },
 })
 
-/** What a reader of the column must know, in whole sentences. */
+/** Returns what a reader of the column must know, in whole sentences. */
 export function aroundInWords({ percent, minus }: Pick<FoundColumn, 'percent' | 'minus'>): string[] {
   return [
     ...(percent?.sure === 'likely'

@@ -1,20 +1,21 @@
 /**
- * Numbers as people write them for people: with a currency or a %, in brackets or with a minus behind for what is negative, with a sign
- * that is no hyphen. One pattern says what such a value looks like, here for one value and in SQL (written-sql.ts) for all of a column.
+ * Reads numbers as people write them for people: with a currency or a %, in brackets or with a minus behind for
+ * negative values, or with a minus sign that is no hyphen. One pattern describes such a value, here for one value and
+ * in SQL (written-sql.ts) for all of a column.
  */
 
 export type Minus = 'front' | 'brackets' | 'behind'
 
 export interface WrittenNumber {
-  /** The digits with their marks: what is left without all that stands around. */
+  /** The digits with their marks, without all that stands around them. */
   bare: string
-  /** Empty: none. */
+  /** The currency; empty for none. */
   currency: string
   percent: boolean
-  /** Where its sign stands; null: it has none, or a plus. */
+  /** The place of the minus; null for no sign, or a plus. */
   minus: Minus | null
   plus: boolean
-  /** A code in front of a short whole number may be a name, such as "RON 95". */
+  /** True if a code stands in front of a short whole number, which may be a name, such as "RON 95". */
   named: boolean
 }
 
@@ -23,7 +24,10 @@ const BLANK = `[${BLANKS}]*`
 const SIGN = '[-+\u2212\u2013]'
 const MINUS = '[-\u2212\u2013]'
 
-/** Codes of currencies as accounts write them. Those that are words or names of other things, such as TOP and PHP, are none. */
+/**
+ * The codes of currencies as accounts write them. Codes that are words or names of other things, such as TOP and PHP,
+ * are left out.
+ */
 const CODES =
   'AED ARS AUD BGN BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR JPY KES KRW MXN MYR NGN NOK NZD PKR PLN RON RUB SAR SEK SGD THB TRY TWD UAH USD VND ZAR'.split(
     ' ',
@@ -35,13 +39,13 @@ const CURRENCY = `(?:\\p{Lu}{0,3}\\p{Sc}|${[...CODES, ...NAMES].join('|')})`
 interface Around {
   /** The pattern of the digits. */
   number: string
-  /** The pattern of the currencies; null: there are none. */
+  /** The pattern of the currencies; null for none. */
   currency: string | null
-  /** `all`: each number but 0 has a %. */
+  /** Whether numbers have a %. `all`: each number but 0 has one. */
   percent: 'none' | 'any' | 'all'
 }
 
-/** What a value looks like whose sign is written in one of the ways, for JavaScript and for RE2. */
+/** Returns the pattern of a value whose sign is written in one of the ways, for JavaScript and for RE2. */
 export function writtenPattern({ number, currency, percent }: Around, minus: Minus): string {
   const front = currency === null ? '' : `(?:${currency}${BLANK})?`
   const behind = currency === null ? '' : `(?:${BLANK}${currency})?`
@@ -66,10 +70,10 @@ const FORMS = (['front', 'brackets', 'behind'] as const).map(
 )
 const NAMED = new RegExp(CURRENCY, 'u')
 const LONGEST = 40
-/** What only an amount of money has. */
+/** Matches digits that only an amount of money has. */
 const AMOUNT = /[.,]\d{2}$|\d[.,'’\u00a0\u2009\u202f ]\d{3}(?!\d)/
 
-/** Null: the text is no such number. */
+/** Returns the number; null if the text is no such number. */
 export function writtenNumber(text: string): WrittenNumber | null {
   if (text.length > LONGEST || !/[0-9]/.test(text)) return null
   const form = FORMS.find(([, pattern]) => pattern.test(text))
@@ -95,5 +99,5 @@ export function writtenNumber(text: string): WrittenNumber | null {
   }
 }
 
-/** Whether a value with its minus behind is an amount, and no mark such as "2-". */
+/** Tells whether a value with its minus behind is an amount, and no mark such as "2-". */
 export const isAmount = (bare: string): boolean => AMOUNT.test(bare) || /\d{3}/.test(bare)

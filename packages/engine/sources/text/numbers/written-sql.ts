@@ -1,10 +1,13 @@
-/** The SQL that reads numbers of a column which are written for people; a value that is written in another way does not fit. */
+/**
+ * Writes the SQL that reads numbers of a column which are written for people. A value that is written in another way
+ * does not fit.
+ */
 import { literal } from '../../../duckdb/duckdb.ts'
 import { type NumberFormat, unsignedPattern } from '../values.ts'
 import type { FoundAround } from './around.ts'
 import { writtenPattern } from './written-number.ts'
 
-/** `fits` and `value`: over the text `v`. */
+/** Returns the SQL. `fits` and `value`: over the text `v`. */
 export function writtenSql(
   { format, integer, around }: { format: NumberFormat; integer: boolean; around: FoundAround },
   v: string,

@@ -1,8 +1,9 @@
 /**
- * For tests and the table in docs/files.md: one small table of ours, written in the ways in which published collections of CSV files
- * are polluted. The kinds are those of Pollock (Vitagliano, Hameed, Jiang, Reisener, Wu and Naumann, "Pollock: A Data Loading Benchmark",
- * PVLDB 16(8), 2023: the list of its files) and the dialects of CleverCSV's corpora (van den Burg, Nazabal and Sutton, "Wrangling messy
- * CSV files by detecting row and type patterns", 2019). Every text is made here; none of theirs is copied.
+ * Makes polluted tables, for tests and the table in docs/files.md. One small table of ours is written in the ways in
+ * which published collections of CSV files are polluted. The kinds are those of Pollock (Vitagliano, Hameed, Jiang,
+ * Reisener, Wu and Naumann, "Pollock: A Data Loading Benchmark", PVLDB 16(8), 2023: the list of its files) and the
+ * dialects of CleverCSV's corpora (van den Burg, Nazabal and Sutton, "Wrangling messy CSV files by detecting row and
+ * type patterns", 2019). Every text is made here; none of theirs is copied.
  */
 
 export interface Polluted {
@@ -18,7 +19,7 @@ export interface Right {
 }
 
 const NAMES = ['day', 'at', 'n', 'code', 'price', 'item', 'about', 'page', 'notes']
-/** A text with a comma, one with a doubled quote, one with an apostrophe, and empty values. */
+/** The items: a text with a comma, one with a doubled quote, one with an apostrophe, and empty values. */
 const ITEMS = ['Rope, 20 m', 'Tent', 'Pipe 12" wide', "Climber's bag", 'Stove', 'Lamp; small']
 const ROWS = Array.from({ length: 12 }, (_, row) => [
   `${row + 13}/03/2021`,
@@ -49,7 +50,7 @@ interface Writing {
   quote?: string
   escape?: string
   end?: string
-  /** Quotes only where a value needs them. */
+  /** True to write quotes only around values that need them. */
   bare?: boolean
 }
 
@@ -74,7 +75,7 @@ const WHOLE = [NAMES, ...ROWS]
 
 const one = (text: string, right: Right | null = RIGHT): Polluted['files'] => [{ text, right }]
 
-/** A file for each of the lines (0: the row of names) and each column; `write` gives the line. */
+/** Makes a file for each of the lines (0: the row of names) and each column. `write` returns the changed line. */
 function each(
   polluted: readonly number[],
   write: (row: readonly string[], column: number) => string | null,
@@ -94,7 +95,7 @@ const joinedNames = (times: number): Right => ({
   rows: READ,
 })
 
-/** `columns`: of the second table. */
+/** Makes a file of two tables. `columns`: those of the second table. */
 function twoTables(columns: number): string {
   const names = Array.from({ length: columns }, (_, index) => `other${index}`)
   const rows = [1, 2, 3].map((row) => names.map((_, index) => String(row * 10 + index)))
@@ -153,7 +154,7 @@ function pollock(lines: readonly number[]): Omit<Polluted, 'corpus'>[] {
   ]
 }
 
-/** Values without any mark that could divide them. */
+/** A table of values without any mark that could divide them. */
 const PLAIN: Right = {
   names: ['id', 'town', 'size'],
   rows: [
@@ -207,7 +208,10 @@ function cleverCsv(): Omit<Polluted, 'corpus'>[] {
   ]
 }
 
-/** `lines` are the lines that a kind of pollution changes, one at a time; 0 is the row of names and 12 the last row. */
+/**
+ * Returns the files of all kinds. `lines`: the lines that a kind of pollution changes, one at a time; 0 is the row of
+ * names and 12 the last row.
+ */
 export function pollutedFiles(lines: readonly number[] = WHOLE.map((_, at) => at)): Polluted[] {
   return [
     ...pollock(lines).map((kind) => ({ corpus: 'Pollock' as const, ...kind })),

@@ -20,7 +20,7 @@ interface Read {
   rows: unknown[][]
   total: number
   dialect: FoundDialect
-  /** Of JSON: the list that holds the rows. */
+  /** The list that holds the rows of JSON. */
   list: string | undefined
   readings: readonly FoundColumn[]
 }
@@ -31,7 +31,7 @@ export interface Declared {
   name?: string
 }
 
-/** Reads a text as the source of a template does, and gives its first rows. */
+/** Reads a text as the source of a template does. Resolves to its first rows. */
 export async function read(
   text: string | Buffer,
   { dialect = {}, columns = {}, name = 'a.csv' }: Declared = {},

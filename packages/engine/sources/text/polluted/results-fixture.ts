@@ -1,4 +1,7 @@
-/** For tests and the table in docs/files.md: reads each polluted file as the source of a template does, and judges what comes out. */
+/**
+ * Reads each polluted file as the source of a template does, and judges the result, for tests and the table in
+ * docs/files.md.
+ */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -26,7 +29,7 @@ export interface KindResult {
   wrong: { text: string; names: string[]; rows: unknown[][] }[]
 }
 
-/** Reads the files of all kinds; of kinds that change one line those in which one of `lines` is changed. */
+/** Reads the files of all kinds. `lines`: the lines of which one is changed, for kinds that change one line. */
 export async function pollutedResults(lines?: readonly number[]): Promise<KindResult[]> {
   const home = await mkdtemp(path.join(tmpdir(), 'assay-polluted-'))
   const engine = await openEngine()
@@ -73,13 +76,13 @@ async function judged(
   return result
 }
 
-/** Whether the names are those of the table, and every row is one of its rows. */
+/** Tells whether the names are those of the table, and every row is one of its rows. */
 function isPartOf({ names, rows }: Right, whole: Right | null): boolean {
   if (!whole || rows.length === 0 || !isDeepStrictEqual(names, whole.names)) return false
   return rows.every((row) => whole.rows.some((one) => isDeepStrictEqual(row, one)))
 }
 
-/** The table, or the reason for which it is refused. */
+/** Resolves to the table, or to the reason for which it is refused. */
 async function read(
   engine: Engine,
   home: string,
@@ -113,18 +116,18 @@ async function read(
   }
 }
 
-/** A reason as a cell of a table, without the name of the file. */
+/** Returns a reason as a cell of a table, without the name of the file. */
 function cell(reason: string): string {
   const text = reason.replace(/^"table\.csv" cannot be read: /, '').replaceAll('`', "'")
   return text === '' ? '' : `\`${text.replaceAll('|', '\\|').replaceAll('\n', ' ')}\``
 }
 
-/** The line of the table in docs/files.md. */
+/** Returns the line of the table in docs/files.md. */
 export function rowOf({ corpus, kind, files, right, refused, skipped, wrong, reason }: KindResult): string {
   return `| ${corpus} | ${kind} | ${files} | ${right} | ${refused} | ${skipped} | ${wrong.length} | ${cell(reason)} |`
 }
 
-/** The part of docs/files.md that tells of them. */
+/** Returns the section of docs/files.md about them. */
 export async function pollutedSection(): Promise<string> {
   const results = await pollutedResults()
   const sum = (of: (result: KindResult) => number): number => results.reduce((all, one) => all + of(one), 0)

@@ -1,4 +1,7 @@
-/** A row of totals below a table is counted by nobody in silence, and rows that only look like one are left as they are. */
+/**
+ * Tests that a row of totals below a table is never counted without a message, and that rows that only look like one
+ * are left as they are.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
