@@ -19,7 +19,7 @@ const NEAR = 2
 const HALVINGS = 40
 /** The fewest other leaves that show what is ordinary beside a single one. */
 const LEAST_BESIDE_ONE = 4
-/** Two values of a column can be told from the others if so many are left, and are looked for among so many. */
+/** The fewest and the most values of a column among which two that stand apart are searched. */
 const LEAST_VALUES = 5
 const MOST_VALUES = 20
 
@@ -29,7 +29,7 @@ export interface Apart {
   p: number
   /** The standard error of the sum of its leaves under ordinary noise. */
   error: number
-  /** What everything else moved by. */
+  /** The factor by which everything else moved. */
   factor: number
 }
 
@@ -40,10 +40,10 @@ interface Explaining extends Apart {
 
 export interface Asked {
   claimed: Uint8Array
-  /** The factor of everything where it is known; null: that of the other leaves. */
+  /** The factor by which everything moved, if it is known; null if the other leaves give it. */
   fixed: number | null
   level: number
-  /** Scores of earlier changes. */
+  /** The scores of earlier changes. */
   history: readonly Scores[]
   isNameless(cuboid: Cuboid, leaf: number): boolean
 }
@@ -111,7 +111,10 @@ function isAsked({ variances }: Leaves, members: number, left: number, { history
   return left >= LEAST_BESIDE_ONE && variances === null && history.length === 0
 }
 
-/** Two halves explain the leaves equally well. The half is tested that leaves the smaller move of everything else. */
+/**
+ * Returns the half to test. Two halves explain the leaves equally well, so it is the one that leaves the smaller move
+ * of everything else.
+ */
 function halfOf(parts: Map<number, number[]>, factorOfRest: (others: readonly number[]) => number) {
   if (parts.size !== 2) return [...parts]
   const [one, other] = [...parts] as [[number, number[]], [number, number[]]]

@@ -9,7 +9,7 @@ import { median, SQUARED_NORMAL_MEDIAN } from '../numeric/median.ts'
 import { commonFactor } from './state.ts'
 
 export interface RateSides {
-  /** The numerators that were expected and that came, and their variances by single events. */
+  /** The expected and the observed numerators, and their variances by single events. */
   expected: Float64Array
   came: Float64Array
   v0: Float64Array
@@ -24,8 +24,8 @@ const MOST = 8
 const HALVINGS = 40
 
 /**
- * The standard deviation of a rate beyond chance, on each side, as a share of the rate. `grouped` are the leaves whose rows do not tell
- * it, of this change and of earlier ones.
+ * Returns the standard deviation of a rate beyond chance, on each side, as a share of the rate. `grouped` are the
+ * leaves whose rows do not show it, of this change and of earlier ones.
  */
 export function beyondChance(changes: readonly (RateSides & { grouped: readonly number[] })[]): number {
   const n = changes.reduce((sum, { grouped }) => sum + grouped.length, 0)

@@ -11,7 +11,7 @@ import { chanceOfShift } from './doubt.ts'
 import { cuboidOf, type Leaves } from './leaves.ts'
 import { scoresOf } from './noise.ts'
 
-/** One column of values over parts of another: the chance of the shift of the first value. */
+/** Returns the chance of the shift of the first value, for one column of values over parts of another. */
 function chanceOfFirst(after: readonly (readonly number[])[], told: number | null): number {
   const parts = after[0]!.length
   const value = Int32Array.from(after.flat().keys(), (leaf) => Math.floor(leaf / parts))

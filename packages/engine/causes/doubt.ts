@@ -9,7 +9,7 @@ import { normalTwoSided } from '../numeric/distributions.ts'
 import type { Cuboid, Leaves } from './leaves.ts'
 import type { Scores } from './noise.ts'
 
-/** Above this number, leaves show their noise by themselves. */
+/** The most leaves that count as few. More leaves show their noise by themselves. */
 export const FEW = 200
 /**
  * The grid of standard deviations that all leaves share beyond those of their rows, as shares of their size, and the

@@ -8,7 +8,7 @@ import { FLOOR, type State } from './state.ts'
 const LEAST_FOR_SPREAD = 4
 const TIGHTEST = 0.04
 
-/** The gain in log likelihood over ordinary noise, and the score that the leaves have in common. */
+/** Returns the gain in log likelihood over ordinary noise, and the score that the leaves have in common. */
 export function explain(state: State, members: Int32Array): { gain: number; shift: number; tight: number } {
   const { scores, noise, weights } = state
   const { s, x } = scores

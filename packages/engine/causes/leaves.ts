@@ -1,18 +1,18 @@
 /**
- * The leaves of a search for causes: one for each combination of values that occurs, with what was expected of it and
- * what came. An element is what some of the attributes fix ("country = DE and channel = paid"); a cuboid is all elements
- * over the same attributes.
+ * Defines the leaves of a search for causes: one for each combination of values that occurs, with its expected and its
+ * observed value. An element is the set of leaves that fixed values of some attributes select ("country = DE and
+ * channel = paid"). A cuboid is all elements over the same attributes.
  */
 
 export interface Leaves {
-  /** For each attribute the code of each leaf's value, from 0. */
+  /** For each attribute, the code of each leaf's value, from 0. */
   codes: readonly Int32Array[]
-  /** How many values each attribute has. */
+  /** The number of values of each attribute. */
   sizes: readonly number[]
-  /** What was expected, or what was before. */
+  /** The expected values, or those before. */
   before: Float64Array
   after: Float64Array
-  /** Variances of `before` and `after` from the rows; null if they must come from the leaves themselves. */
+  /** The variances of `before` and `after` from the rows; null if the leaves themselves must show them. */
   variances: { before: Float64Array; after: Float64Array } | null
   /**
    * Whether the rows show only a part of the variance, because a row of many units does not show what moves it beyond
@@ -30,10 +30,10 @@ export interface Cuboid {
   members: Int32Array
 }
 
-/** A table of this many cells is faster than a map. */
+/** The most cells of a table. A table of this size is faster than a map. */
 const MOST_CELLS = 4_000_000
 
-/** Every set of 1 to `depth` attributes, small sets first. */
+/** Returns every set of 1 to `depth` attributes, small sets first. */
 export function attributeSets(attributes: number, depth: number): number[][] {
   const sets: number[][] = []
   let level: number[][] = [[]]
@@ -48,7 +48,7 @@ export function attributeSets(attributes: number, depth: number): number[][] {
   return sets
 }
 
-/** Groups the leaves by the attributes given. Elements are numbered in the order of their first leaf. */
+/** Groups the leaves by the given attributes. Elements are numbered in the order of their first leaf. */
 export function cuboidOf(leaves: Leaves, attributes: readonly number[]): Cuboid {
   const n = leaves.before.length
   let element = new Int32Array(n)

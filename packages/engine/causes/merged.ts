@@ -8,11 +8,11 @@ interface Part {
   error: number
 }
 
-/** Shifts are alike within so many standard errors and this share of the shift. */
+/** The number of standard errors, and the share of the shift, within which shifts are alike. */
 const ERRORS = 3
 const SHARE = 0.1
 
-/** `factor`: what everything else moved by. */
+/** Merges causes. `factor` is that by which everything else moved. */
 export function merged<T extends Part>(leaves: Leaves, causes: readonly T[], factor: number): (T | Part)[] {
   let found: (T | Part)[] = [...causes]
   for (const where of wholesOf(causes)) {

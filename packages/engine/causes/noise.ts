@@ -16,7 +16,7 @@ import type { Leaves } from './leaves.ts'
 export interface Scores {
   /** The score; NaN for a leaf with nothing expected and nothing observed. */
   s: Float64Array
-  /** u / max^2. */
+  /** The value u / max^2 of each leaf. */
   x: Float64Array
 }
 
@@ -31,7 +31,7 @@ export interface Noise {
   sides: { below: number; above: number }
   /** Degrees of freedom of the tails; Infinity for normal ones. */
   df: number
-  /** Degrees of freedom of the scale itself: it is known from so many leaves. */
+  /** The degrees of freedom of the scale itself: the number of leaves that show it. */
   sure: number
 }
 
@@ -103,7 +103,7 @@ export function fitNoise(scores: Scores, free: Int32Array, known: boolean, centr
   return { ...noise, sure: sure > 500 ? Infinity : sure }
 }
 
-/** The leaves in bins of equal number by x: the squared scale of each and its middle x. */
+/** Returns the leaves in bins of equal number by x: the squared scale of each and its middle x. */
 function binned(
   { s, x }: Scores,
   order: Int32Array,
@@ -131,7 +131,7 @@ function binned(
   )
 }
 
-/** For few leaves: returns the variance of the rows times one factor of at least 1 for what they do not show. */
+/** Returns, for few leaves, the variance of the rows times one factor of at least 1 for what they do not show. */
 function fewLeaves(noise: Noise, { s, x }: Scores, order: Int32Array, known: boolean): Noise {
   const { centre } = noise
   if (known) {
@@ -149,7 +149,7 @@ function fewLeaves(noise: Noise, { s, x }: Scores, order: Int32Array, known: boo
   return { ...noise, tau2: Math.max(scale ** 2, 1e-12), sure: Math.max(1, 0.3 * order.length) }
 }
 
-/** The scale of sizes: their median, or where that is 0 a higher quantile. */
+/** Returns the scale of sizes: their median, or a higher quantile if the median is 0. */
 function scaleOf(sizes: Float64Array): number {
   for (const [share, z] of [
     [0.5, MEDIAN],
@@ -163,7 +163,7 @@ function scaleOf(sizes: Float64Array): number {
   return 0
 }
 
-/** r = tau2 + phi x by least squares on relative errors, both at least 0. */
+/** Fits r = tau2 + phi x by least squares on relative errors, both at least 0. */
 export function twoParts(rows: readonly { r: number; x: number }[]): { tau2: number; phi: number } {
   let tau2 = Math.min(...rows.map(({ r }) => r))
   let phi = 0
@@ -191,7 +191,7 @@ export function twoParts(rows: readonly { r: number; x: number }[]): { tau2: num
   return { tau2, phi }
 }
 
-/** The scale of each side, and the tails. */
+/** Sets the scale of each side, and the tails. */
 function withTails(noise: Noise, { s, x }: Scores, order: Int32Array): void {
   const { centre } = noise
   const sized = (sign: number): Float64Array => {
@@ -218,7 +218,10 @@ function withTails(noise: Noise, { s, x }: Scores, order: Int32Array): void {
 const TAILS = [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 15, 20, 40]
 const quantiles = new Map<number, number[]>()
 
-/** The degrees of freedom of a t whose quantile of sizes at `far` over that at the half is `seen` (relative to the normal's). */
+/**
+ * Returns the degrees of freedom of a t whose quantile of sizes at `far`, over that at the half, is `seen` (relative to
+ * the normal's).
+ */
 function degrees(seen: number, far: number): number {
   const upper = (df: number, p: number): number => {
     let [low, high] = [0, 1e6]
@@ -243,9 +246,9 @@ function degrees(seen: number, far: number): number {
 
 /** Turns scores into normal ones, and returns their densities, under a noise. */
 export interface Standard {
-  /** A normal score with the same chance of a value farther out. */
+  /** Returns a normal score with the same chance of a value farther out. */
   z(s: number, x: number): number
-  /** The logarithm of the density of s. */
+  /** Returns the logarithm of the density of s. */
   logDensity(s: number, x: number): number
 }
 
@@ -265,7 +268,7 @@ export function standard(noise: Noise): Standard {
       z: scaled,
       logDensity: (s, x) => -0.5 * scaled(s, x) ** 2 - 0.9189385332046727 - Math.log(scale(s, x)),
     }
-  // The scale is that of the middle half: a t has another one there than a normal.
+  // The scale is that of the middle half, and the middle half of a t is wider than that of a normal.
   const stretch = tQuartile(df) / MEDIAN
   const table = Float64Array.from({ length: STEPS * REACH + 1 }, (_, step) =>
     step === 0

@@ -8,7 +8,7 @@ import { searchCauses } from './search.ts'
 
 const SIZES = [6, 5, 4, 3]
 
-/** A generator of normal values, seeded (Mulberry32 and Box-Muller). */
+/** Returns a generator of normal values with a seed (Mulberry32 and Box-Muller). */
 function normals(seed: number): () => number {
   let state = seed >>> 0
   const uniform = (): number => {
@@ -20,7 +20,7 @@ function normals(seed: number): () => number {
   return () => Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform())
 }
 
-/** Every combination of values, each near what was expected of it. */
+/** Makes every combination of values, each near its expectation. */
 function noisy(seed: number, noise = 0.05): Leaves {
   const n = SIZES.reduce((product, size) => product * size, 1)
   const normal = normals(seed)
@@ -85,7 +85,7 @@ test('a planted cause is found in its smallest form, whatever attributes it fixe
     }),
     { numRuns: RUNS, seed: 17, endOnFailure: true },
   )
-  // A share of 1 % may be false.
+  // At most a share of 1 % may be false.
   assert.ok(beside <= 2, `${beside} beside the ${RUNS} planted ones`)
 })
 
@@ -207,7 +207,7 @@ test('what rates stray by shows where their rows tell no noise at all, and of eq
     const came = Float64Array.from(leaves, (leaf) => 100 + (leaf % 2 === 0 ? by : -by))
     return beyondChance([{ expected, came, v0: none, v1: none, grouped: leaves }])
   }
-  // Ten of a hundred on both sides together, and one standard error of the median.
+  // The share is ten of a hundred on both sides together, and one standard error of the median.
   assert.ok(
     Math.abs(strayed(10) / Math.sqrt((100 * (1 + 2.33 / Math.sqrt(20))) / 0.4549 / 20_100) - 1) < 0.02,
   )

@@ -33,7 +33,7 @@ import {
 import { type Whereabouts, whereaboutsOf } from './whereabouts.ts'
 
 export interface SearchOptions {
-  /** How many attributes a cause may combine. */
+  /** The number of attributes that a cause may combine. */
   depth: number
   /** The share of false ones among the causes. */
   q: number
@@ -58,13 +58,13 @@ export interface FoundCause {
 
 export interface Found {
   causes: FoundCause[]
-  /** How many elements were tested. */
+  /** The number of elements that were tested. */
   searched: number
   depth: number
-  /** What everything else moved by. */
+  /** The factor by which everything else moved. */
   factor: number
   noise: Noise
-  /** Where the change lies if no cause stands out. */
+  /** Says where the change lies if no cause stands out. */
   whereabouts: Whereabouts | null
 }
 
@@ -199,7 +199,7 @@ interface Candidate {
   gain: number
   shift: number
   tight: number
-  /** Between ordinary elements of the cuboid. */
+  /** The spread between ordinary elements of the cuboid. */
   spread: number
 }
 
@@ -207,7 +207,7 @@ interface Asked {
   level: number
   fixed: boolean
   nameless: readonly number[]
-  /** Scores of earlier changes. */
+  /** The scores of earlier changes. */
   history: readonly Scores[]
 }
 
@@ -226,7 +226,7 @@ function doubtOf(leaves: Leaves, cuboids: readonly Cuboid[], state: State, { fix
     const ordinary = others.filter((leaf) => !out.has(leaf))
     const cuboid = cuboids.find((one) => String(one.attributes) === String(attributes))
     if (!cuboid || others.length === 0) return 0
-    // Of two halves one moved beside the other: apart.ts says which.
+    // One of two halves moved relative to the other. apart.ts decides which.
     if (
       history.length === 0 &&
       members.length > 1 &&
@@ -366,7 +366,7 @@ function isNameless(
 
 type Asking = Pick<SearchOptions, 'factor' | 'nameless'> & Pick<ApartAsked, 'claimed' | 'level' | 'history'>
 
-/** Of few leaves: an element that stands apart from all others (apart.ts). */
+/** Returns, among few leaves, an element that stands apart from all others (apart.ts). */
 function apart(
   leaves: Leaves,
   cuboids: readonly Cuboid[],

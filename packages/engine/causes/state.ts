@@ -7,13 +7,13 @@ import { median, SQUARED_NORMAL_MEDIAN } from '../numeric/median.ts'
 import type { Cuboid, Leaves } from './leaves.ts'
 import { fitNoise, type Noise, type Scores, type Standard, scoresOf, standard, varianceOf } from './noise.ts'
 
-/** Elements of a cuboid that can show a spread between them. */
+/** The fewest elements of a cuboid that show a spread between them. */
 export const LEAST_ELEMENTS = 6
 /** The share of elements among leaves above which most hold one leaf. */
 const SINGLE = 0.7
-/** Normal scores count at most as this in the spread, because a mixture of moved and ordinary leaves is no spread. */
+/** The largest normal score that counts in the spread, because a mixture of moved and ordinary leaves is no spread. */
 const FAR = 3
-/** With fewer free leaves the move of the whole cannot be told from that of one leaf. */
+/** The fewest free leaves with which the move of the whole can be told from that of one leaf. */
 const LEAST_FOR_WHOLE = 200
 /** The most elements of a cuboid that are used for its spread; of more, an even sample is taken. */
 const MOST_ELEMENTS = 1000
@@ -23,19 +23,21 @@ const MOST_ELEMENTS = 1000
  */
 const HEAVY = 0.25
 const LEAST_BESIDE_HEAVY = 6
-/** The p below which it counts as having moved differently from the others. */
+/** The p below which the heaviest leaf counts as having moved differently from the others. */
 const APART = 0.001
 
 export type Pulls = Pick<State, 'pulls' | 'weights' | 'calm' | 'whole'>
 
 /** The leaves' scores and what is ordinary among those that are free. */
 export interface State {
-  /** What everything moved by. */
+  /** The factor by which everything moved. */
   factor: number
   scores: Scores
   noise: Noise
   claimed: Uint8Array
-  /** Normal scores times the root of the weight, and the weights (1 / variance); 0 for claimed and silent leaves. */
+  /**
+   * The normal scores times the root of the weight, and the weights (1 / variance); 0 for claimed and silent leaves.
+   */
   pulls: Float64Array
   weights: Float64Array
   /** The pulls with normal scores cut at 3, so that a few outlying leaves count less. */
@@ -152,7 +154,7 @@ function within(values: Float64Array, centre: number, reach: number): Float64Arr
   return near.subarray(0, n)
 }
 
-/** Leaves that tell what is common, by their ratios in ascending order. */
+/** The leaves that show the common move, by their ratios in ascending order. */
 interface Moved {
   leaf: Int32Array
   was: Float64Array
@@ -161,7 +163,7 @@ interface Moved {
   weight: Float64Array
 }
 
-/** The factor by which most leaves moved, by size; null where there are too few to tell. */
+/** Returns the factor by which most leaves moved, by size; null if there are too few leaves to tell. */
 export type CommonFactor = (claimed: Uint8Array | null) => number | null
 
 /**
@@ -273,9 +275,12 @@ export function sumsOf({ starts, members }: Cuboid, pulls: Float64Array, weights
   return { pull, weight }
 }
 
-/** How far the means of ordinary elements differ beyond the noise of their leaves, now and before: their median square says. */
+/**
+ * Returns how far the means of ordinary elements differ beyond the noise of their leaves, from their median square, now
+ * and before.
+ */
 export function spreadOf(cuboid: Cuboid, state: State): number {
-  // Where elements are single leaves, their noise is that of leaves.
+  // If elements are single leaves, their noise is that of leaves.
   if (cuboid.starts.length - 1 > SINGLE * cuboid.members.length) return 0
   const variances: number[] = []
   const squares: number[] = []

@@ -11,7 +11,7 @@ import { varianceOf } from './noise.ts'
 import { type State, spreadOf } from './state.ts'
 
 export interface Whereabouts {
-  /** The standard error of the whole change where nothing but ordinary noise moved it. */
+  /** The standard error of the whole change if only ordinary noise moved it. */
   error: number
   /** Whether the change lies in all parts alike. */
   in_all: boolean
@@ -72,7 +72,7 @@ function liesInAll(whole: Element, sets: readonly Element[][]): boolean {
   return shown
 }
 
-/** Whether at least half of the elements, by size, stray by noise at most half as far as the whole moved. */
+/** Tells whether at least half of the elements, by size, vary by noise at most half as far as the whole moved. */
 function showsWell(elements: readonly Element[], pace: number): boolean {
   const clear = elements.filter(({ size, variance }) => size > 0 && Math.sqrt(variance) <= HALF * pace * size)
   return 2 * exactSum(clear.map(({ size }) => size)) >= exactSum(elements.map(({ size }) => size))

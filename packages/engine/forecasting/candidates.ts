@@ -1,6 +1,6 @@
 /**
- * The models of one series on one scale: the line with persistent errors, exponential smoothing, theta, and means of them. Each can
- * forecast from any later end of the values without seeing what comes after.
+ * Makes the models of one series on one scale: the line with persistent errors, exponential smoothing, theta, and means
+ * of them. Each can forecast from any later end of the values without seeing the values after it.
  */
 import { persistentFits } from '../series/persistence/persistent-fits.ts'
 import { at, type Column, seasonDesign } from './design.ts'
@@ -11,25 +11,25 @@ import { changingSpread } from './spread.ts'
 
 /** A series on even steps. */
 export interface Known {
-  /** Every step from the first on. */
+  /** The value of every step from the first on. */
   values: readonly number[]
-  /** Whether a step has a value of its own. */
+  /** Tells for each step whether it has a value of its own. */
   observed: readonly boolean[]
   periods: readonly number[]
-  /** Changes of level and known days. */
+  /** The columns of changes of level and known days. */
   columns: readonly Column[]
 }
 
 export interface Candidates {
   names: Record<string, string>
-  /** Forecasts of each model from the end of the first `end` values. */
+  /** Returns forecasts of each model from the end of the first `end` values. */
   ahead(end: number, horizon: number): Record<string, Ahead[]>
   smoothing: Smoothing | null
 }
 
-/** The longest season that exponential smoothing holds. */
+/** The longest season that exponential smoothing models. */
 const LONGEST_SMOOTHED = 24
-/** The latest values that the line sees, unless a season needs more. */
+/** The number of latest values that the line uses, unless a season needs more. */
 const MOST = 4000
 const CYCLES = 4
 const LINE = 'line with persistent errors'
@@ -37,10 +37,10 @@ const LINE = 'line with persistent errors'
 /** What the models of one series share: the design of the regression, fitted to the values before an end. */
 interface Shared {
   known: Known
-  /** The first row that is used, and the row after the last one that the fixed parts come from. */
+  /** The first row that is used, and the row after the last one that determines the fixed parts. */
   from: number
   fitted: number
-  /** Changes of level, known days and seasons, without the constant and the line. */
+  /** The changes of level, known days and seasons, without the constant and the line. */
   design: Column[]
   /** The columns that exponential smoothing cannot follow by itself. */
   kept: Column[]
@@ -50,7 +50,7 @@ interface Shared {
   spreadAt(row: number): number
 }
 
-/** The models, with what they hold fixed (smoothing constants, harmonics) taken from the first `fitted` values. */
+/** Makes the models. What they hold fixed (smoothing constants, harmonics) comes from the first `fitted` values. */
 export function candidatesOf(known: Known, fitted: number): Candidates | null {
   const shared = sharedOf(known, fitted)
   const first = lineAt(shared, fitted)
@@ -112,7 +112,7 @@ function sharedOf(known: Known, fitted: number): Shared {
   const seasons = seasonDesign(own, rows, periods, beside)
   const design = [...beside, ...seasons.flatMap((season) => season.columns)]
   const ramp: Column = (row) => (row - from) / Math.max(1, fitted - from - 1) - 0.5
-  // Exponential smoothing follows one short season by itself; the rest is taken out.
+  // Exponential smoothing follows one short season by itself. The other columns are removed from the values.
   const short = periods.find((period) => Number.isInteger(period) && period <= LONGEST_SMOOTHED) ?? 1
   const long = seasons.filter(({ period }) => period !== short)
   const spread = spreadOf(own, at(design, rows), rows.map(ramp))
@@ -129,14 +129,14 @@ function sharedOf(known: Known, fitted: number): Shared {
   }
 }
 
-/** The rows with a value of their own. */
+/** Returns the rows with a value of their own. */
 function rowsOf({ observed }: Known, from: number, end: number): number[] {
   const rows: number[] = []
   for (let row = from; row < end; row++) if (observed[row]) rows.push(row)
   return rows
 }
 
-/** The regression over the values before `end`, and these, each over its spread. */
+/** Returns the regression over the values before `end`, and these values, each over its spread. */
 function lineAt(shared: Shared, end: number): { fit: LineFit; seen: number[] } | null {
   const { known, from, design, ramp, spreadAt } = shared
   const rows = rowsOf(known, from, end)

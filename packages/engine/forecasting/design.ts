@@ -1,4 +1,7 @@
-/** The columns that explain a series beside its constant and line: seasons of any period, changes of level, known days. */
+/**
+ * Makes the columns that explain a series beside its constant and line: seasons of any period, changes of level, known
+ * days.
+ */
 import { persistentFits } from '../series/persistence/persistent-fits.ts'
 
 /** A column: returns its value at a step. */
@@ -9,10 +12,10 @@ export interface Season {
   columns: Column[]
 }
 
-/** Harmonics of a long season that are tried; a short one has all of its own. */
+/** The numbers of harmonics that are tried for a long season. A short one has all of its own. */
 const TRIED = [1, 2, 3, 5, 8, 12]
 const SHORT = 12
-/** Values for each harmonic's two columns. */
+/** The number of values that each harmonic's two columns need. */
 const VALUES_A_HARMONIC = 6
 
 export function harmonics(period: number, many: number): Column[] {

@@ -1,4 +1,7 @@
-/** Exponential smoothing (numeric/smoothing/ets.ts) and the theta forecast as models whose parameters stay while the values go on. */
+/**
+ * Makes exponential smoothing (numeric/smoothing/ets.ts) and the theta forecast as models whose parameters stay fixed
+ * when values are added.
+ */
 import { studentUpperQuantile } from '../numeric/distributions.ts'
 import { type EtsFit, fitForm, fitForms, formName, likeliest } from '../numeric/smoothing/ets.ts'
 import { EtsAnswers } from '../numeric/smoothing/ets-answers.ts'
@@ -7,7 +10,7 @@ import { etsPrediction } from '../numeric/smoothing/ets-prediction.ts'
 import { aheadOfMixture } from './mixture.ts'
 import { type Ahead, around } from './prediction.ts'
 
-/** The latest values that are smoothed. */
+/** The number of latest values that are smoothed. */
 const MOST = 500
 const LEAST = 16
 /**
@@ -15,7 +18,7 @@ const LEAST = 16
  */
 const REACH = 3
 const LEAST_CONSTANT = 1e-4
-/** Log of a weight beside the largest. */
+/** The log of a weight, relative to the largest, below which it is neglected. */
 const NEGLIGIBLE = Math.log(1e-2)
 
 export interface Smoothing {
@@ -69,7 +72,10 @@ export function smoothing(values: readonly number[], period: number): Smoothing 
   }
 }
 
-/** Level constants about the likeliest in steps of 1 / sqrt(n), the most that its standard error is; each is as likely before the values are seen. */
+/**
+ * Returns level constants around the likeliest in steps of 1 / sqrt(n), which is the largest possible standard error.
+ * All are equally likely before the values are seen.
+ */
 function partsOf(values: readonly number[], { form, parameters, aicc }: EtsFit): Part[] {
   const { alpha, beta, gamma } = parameters
   const step = 1 / Math.sqrt(values.length)
@@ -87,7 +93,7 @@ function partsOf(values: readonly number[], { form, parameters, aicc }: EtsFit):
   return found.map((part) => ({ ...part, weight: part.weight - whole - aicc / 2 }))
 }
 
-/** Weights out of their logarithms, without parts that hardly count. */
+/** Returns weights from their logarithms, without parts that hardly count. */
 function weighed(parts: readonly Part[]): Part[] {
   const most = Math.max(...parts.map(({ weight }) => weight))
   const kept = parts.filter(({ weight }) => weight > most + NEGLIGIBLE)
@@ -96,8 +102,9 @@ function weighed(parts: readonly Part[]): Part[] {
 }
 
 /**
- * The theta forecast (Assimakopoulos and Nikolopoulos, Int. J. Forecasting 16, 2000) in the form of Hyndman and Billah (19,
- * 2003): simple exponential smoothing with a drift of half the slope of the least-squares line. For values without seasons.
+ * Makes the theta forecast (Assimakopoulos and Nikolopoulos, Int. J. Forecasting 16, 2000) in the form of Hyndman and
+ * Billah (19, 2003): simple exponential smoothing with a drift of half the slope of the least-squares line. It is for
+ * values without seasons.
  */
 export function theta(values: readonly number[]): Smoothing | null {
   if (values.length < LEAST) return null

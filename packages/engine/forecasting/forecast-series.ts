@@ -1,11 +1,10 @@
 /**
- * The forecast of a series on even steps: scale, model and intervals are chosen on its own past.
- *
+ * Forecasts a series on even steps. Scale, model and intervals are chosen on its own past.
  * The values are forecast as they are or by their logarithms, whichever is likelier (with the Jacobian). The models of
- * candidates.ts, fitted to the values before the backtest, forecast from each of its origins what came then; the one
- * that erred least is fitted to all values. If its 95 % intervals missed more than 5 %, they are widened by the
- * conformal factor: the quantile of the errors in units of the model's own interval (Vovk, Gammerman and Shafer 2005,
- * with the errors of all horizons together).
+ * candidates.ts are fitted to the values before the backtest, and forecast the known values from each of its origins.
+ * The model with the smallest error is fitted to all values. If its 95 % intervals missed more than 5 %, they are
+ * widened by the conformal factor: the quantile of the errors in units of the model's own interval (Vovk, Gammerman and
+ * Shafer 2005, with the errors of all horizons together).
  */
 import { persistentFits } from '../series/persistence/persistent-fits.ts'
 import { type Candidates, candidatesOf, type Known } from './candidates.ts'
@@ -18,18 +17,18 @@ export interface Question extends Known {
   horizon: number
   /** Changes of level that the series seems to have. They are kept if the backtest has no larger error with them. */
   levels: readonly Column[]
-  /** Whole numbers from 0 on. */
+  /** Whether the values are whole numbers from 0 on. */
   counts: boolean
-  /** Over half of the values are zero. */
+  /** Whether over half of the values are zero. */
   sparse: boolean
 }
 
 export interface Backtest {
   /** The number of past origins from which forecasts were made. */
   origins: number
-  /** How many values the series has. */
+  /** The number of values of the series. */
   known: number
-  /** Mean absolute scaled errors of the model and of the naive forecast. */
+  /** The mean absolute scaled errors of the model and of the naive forecast. */
   mase: number
   naive: number
   /** The share of values within the model's 95 % intervals, before these are widened. */
@@ -80,7 +79,7 @@ export function forecastSeries(question: Question): Forecast {
     return { model: 'constant', log_scale: false, ahead, backtest: null, candidates: null }
   }
   const again = own.length === values.length ? repetitionOf(values, horizon, question.periods) : null
-  // Demand that comes now and then has a rate, whatever its rows repeat, unless its season is known.
+  // Intermittent demand is forecast by a rate even if its rows repeat, unless its season is known.
   if (again && (!question.sparse || question.periods.includes(again.period))) return repeated(again, own)
   if (question.sparse && own.every((value) => value >= 0)) return intermittent(question, own)
   const log = prefersLog(question, own)
@@ -94,7 +93,8 @@ export function forecastSeries(question: Question): Forecast {
     const told = { ahead: bounded(wide, question.counts), backtest: test.result }
     return { model: LAST_SEASON, log_scale: false, ...told, candidates: null }
   }
-  // Without a backtest nothing shows that smoothing follows the series better, and the line needs fewer values for a season.
+  // Without a backtest nothing shows that smoothing follows the series better. The line needs fewer values for a
+  // season.
   const model = test?.model ?? 'line'
   const all = candidates?.ahead(values.length, horizon) ?? {}
   const chosen = all[model] ?? all.line
@@ -113,7 +113,7 @@ export function forecastSeries(question: Question): Forecast {
   }
 }
 
-/** The series without its changes of level, or with them where that errs no more on its own past. */
+/** Chooses the series without its changes of level, or with them if its error on its own past is no larger. */
 function withLevels(
   question: Question,
   plain: Known,
@@ -128,7 +128,7 @@ function withLevels(
   return { known: levelled, test: other }
 }
 
-/** Counts are never below zero. */
+/** Limits forecasts of counts, which are never below zero. */
 function bounded(ahead: Ahead[], counts: boolean): Ahead[] {
   return counts ? mapped(ahead, (value) => Math.max(0, value)) : ahead
 }
@@ -143,7 +143,7 @@ function intermittent(question: Question, own: readonly number[]): Forecast {
   }
 }
 
-/** The repetition forecasts exactly what came, from every origin after two seasons. */
+/** Returns the repetition as a forecast. From every origin after two seasons it is exact. */
 function repeated({ period, coming }: Repetition, own: readonly number[]): Forecast {
   const origins = Math.min(ORIGINS, own.length - 2 * period)
   const known = {
@@ -185,7 +185,7 @@ function naivePeriod({ periods }: Known): number {
   return Math.round(periods.find((period) => period <= 366) ?? 1)
 }
 
-/** The value one season before the end; the interval grows with each season ahead. */
+/** Returns the value one season before the end. The interval grows with each season ahead. */
 function naiveAhead(values: readonly number[], period: number, end: number, horizon: number): Ahead[] {
   let squares = 0
   for (let row = period; row < end; row++) squares += (values[row]! - values[row - period]!) ** 2
@@ -201,11 +201,11 @@ interface Tested {
   result: Backtest
 }
 
-/** One value that was forecast. */
+/** A known value with its forecast. */
 interface Told {
   value: number
   one: Ahead
-  /** On the scale of the model. */
+  /** The forecast on the scale of the model. */
   inner: Ahead
   scaled: number
 }
@@ -273,7 +273,7 @@ function backtest(question: Question, known: Known, back: (ahead: Ahead[]) => Ah
   }
 }
 
-/** The distance of a value from the middle, in units of the interval's half on that side. */
+/** Returns the distance of a value from the middle, in units of the interval's half on that side. */
 function shareOf(inner: Ahead, value: number): number {
   const gap = value - inner.value
   const half = gap < 0 ? inner.value - inner.low_95 : inner.high_95 - inner.value
@@ -284,8 +284,8 @@ function shareOf(inner: Ahead, value: number): number {
 const OWN = 3
 
 /**
- * The 95 % quantile of the errors in units of the interval, at least 1, drawn towards 1: errors of one stretch of the past are
- * alike, so each horizon's length of it counts as one value.
+ * Returns the 95 % quantile of the errors in units of the interval, at least 1, drawn towards 1. Errors of one stretch
+ * of the past are alike, so each stretch as long as the horizon counts as one value.
  */
 function wideningOf(shares: readonly number[], stretches: number): number {
   const sorted = shares.toSorted((a, b) => a - b)

@@ -30,7 +30,7 @@ function ask(values: readonly number[], more: Partial<Question> = {}): Question 
   }
 }
 
-/** The share of values to come within the 95 % intervals, over series of a process. */
+/** Returns the share of future values within the 95 % intervals, over series of a process. */
 function coverage(make: (seed: number) => number[], n: number, more: Partial<Question> = {}): number {
   let inside = 0
   let all = 0

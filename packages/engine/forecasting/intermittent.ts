@@ -1,7 +1,7 @@
 /**
- * Demand that comes now and then: the chance of a demand and its size are smoothed by themselves (Teunter, Syntetos and Babai,
- * European J. Operational Research 214, 2011), so that a demand that ends fades away. The smoothing constants are those of
- * least squared error, from a grid.
+ * Forecasts intermittent demand. The chance of a demand and its size are smoothed separately (Teunter, Syntetos and
+ * Babai, European J. Operational Research 214, 2011), so that a demand that ends fades away. The smoothing constants
+ * are those of least squared error, from a grid.
  */
 import type { Ahead } from './prediction.ts'
 
@@ -55,7 +55,7 @@ export function aheadOfIntermittent(values: readonly number[], horizon: number):
   const sizes = values.filter((value) => value !== 0)
   const mean = sizes.reduce((sum, value) => sum + value, 0) / Math.max(1, sizes.length)
   const scaled = sizes.map((value) => (mean > 0 ? (value * size) / mean : value)).toSorted((a, b) => a - b)
-  // One demand more among the values that the smoothing weighs.
+  // One more demand is counted among the values that the smoothing weighs.
   const weighed = Math.min(values.length, 2 / alpha - 1)
   const demand = (chance * weighed + 1) / (weighed + 2)
   const upper = (share: number): number => {

@@ -18,12 +18,15 @@ interface Part {
 
 export interface LineFit {
   parts: Part[]
-  /** At the values: the constant, the design, then the line. */
+  /** The columns at the values: the constant, the design, then the line. */
   columns: readonly (readonly number[])[]
 }
 
 const NEGLIGIBLE = 1e-3
-/** Log likelihood that a line must gain as the last of so many parameters: AICc (Hurvich and Tsai, Biometrika 76, 1989). */
+/**
+ * Returns the log likelihood that a line must gain as the last of so many parameters: AICc (Hurvich and Tsai,
+ * Biometrika 76, 1989).
+ */
 function costOfLine(parameters: number, n: number): number {
   const corrected = (k: number): number => (n * k) / Math.max(1, n - k - 1)
   return corrected(parameters) - corrected(parameters - 1)
@@ -34,7 +37,9 @@ function costOfLine(parameters: number, n: number): number {
  */
 const WALK = 15
 
-/** `line` is tried and left out; the design stays. Returns null where there are too few values for it. */
+/**
+ * Fits the regression with and without `line`, and always with the design. Returns null if there are too few values.
+ */
 export function fitLine(
   values: readonly number[],
   line: readonly number[] | null,
@@ -60,7 +65,7 @@ export function fitLine(
   return { parts: shared(parts), columns: [...columns, ...(line ? [line] : [])] }
 }
 
-/** Weights out of their logarithms, without parts that hardly count. */
+/** Returns weights from their logarithms, without parts that hardly count. */
 function shared(parts: readonly Part[]): Part[] {
   const most = Math.max(...parts.map(({ weight }) => weight))
   const kept = parts
@@ -70,7 +75,7 @@ function shared(parts: readonly Part[]): Part[] {
   return kept.map((part) => ({ ...part, weight: part.weight / whole }))
 }
 
-/** The mean coefficient of each column of the fit. */
+/** Returns the mean coefficient of each column of the fit. */
 export function coefficientsOf({ parts, columns }: LineFit): number[] {
   return columns.map((_, place) =>
     parts.reduce((sum, { weight, fit }) => sum + weight * (fit.coefficients[place] ?? 0), 0),
@@ -78,7 +83,8 @@ export function coefficientsOf({ parts, columns }: LineFit): number[] {
 }
 
 /**
- * The steps ahead of the last value. `coming` are the columns of the fit (constant, design, line) at those steps.
+ * Forecasts the steps ahead of the last value. `coming` are the columns of the fit (constant, design, line) at those
+ * steps.
  */
 export function aheadOfLine(
   values: readonly number[],

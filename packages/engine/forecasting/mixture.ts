@@ -1,8 +1,8 @@
-/** Quantiles of a mixture of Student distributions. */
+/** Computes quantiles of a mixture of Student distributions. */
 import { studentLower } from '../numeric/distributions.ts'
 import { type Ahead, around, onDemand } from './prediction.ts'
 
-/** One entry for each part. */
+/** A mixture, with one entry for each part. */
 export interface Mixture {
   middles: readonly number[]
   scales: readonly number[]
@@ -24,7 +24,7 @@ const MOST_STEPS = 60
 /** The steps ahead at which quantiles are solved. Steps between them are interpolated by their spread. */
 const SOUGHT = [1, 2, 3, 4, 6, 8, 12, 18, 24, 36, 52, 90, 180, 365, 1000]
 
-/** The quantiles of a mixture at each step ahead. */
+/** Returns the quantiles of a mixture at each step ahead. */
 export function aheadOfMixture(
   steps: readonly Mixture[],
   weights: readonly number[],
@@ -34,7 +34,10 @@ export function aheadOfMixture(
   const known = SOUGHT.filter((step) => step <= horizon)
   if (known.at(-1) !== horizon) known.push(horizon)
   const sought = new Map<keyof Ahead, number[]>()
-  /** At the steps `known`, as distances from the mean in standard deviations; each is sought where the one before lies. */
+  /**
+   * Returns the distances from the mean at the steps `known`, in standard deviations. Each search begins at the one
+   * before.
+   */
   const distances = (quantile: keyof Ahead): number[] => {
     const there = sought.get(quantile)
     if (there) return there
@@ -68,7 +71,7 @@ function momentsOf({ middles, scales }: Mixture, weights: readonly number[]): { 
   return { mean, sd: Math.sqrt(variance) }
 }
 
-/** As a distance from the mean in standard deviations; `guess` is where it may lie. */
+/** Returns the quantile as a distance from the mean in standard deviations. `guess` is where the search begins. */
 function quantileOf(
   mixture: Mixture,
   weights: readonly number[],

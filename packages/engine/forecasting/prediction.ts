@@ -1,7 +1,7 @@
-/** The forecast of one step ahead, and arithmetic over forecasts. */
+/** Defines the forecast of one step ahead, and arithmetic over forecasts. */
 
 export interface Ahead {
-  /** The middle: half of the chance on either side. */
+  /** The median. */
   value: number
   low_80: number
   high_80: number
@@ -9,16 +9,16 @@ export interface Ahead {
   high_95: number
 }
 
-/** A model of known values that forecasts from the end of them or of more of them. */
+/** A model of known values. It forecasts from their end, or from the end of more values. */
 export interface Model {
   name: string
-  /** Forecasts from the end of `values`, which begin with the values that the model was fitted to. */
+  /** Forecasts from the end of `values`, which must begin with the values that the model was fitted to. */
   ahead(values: readonly number[], horizon: number): Ahead[]
 }
 
 /**
- * Each quantile is sought when it is first read: a backtest reads the middles of all models, and the intervals of the one that it
- * chooses.
+ * Makes a forecast that computes each quantile when it is first read. A backtest reads the medians of all models, but
+ * the intervals only of the chosen one.
  */
 export function onDemand(of: (quantile: keyof Ahead) => number): Ahead {
   const found: Partial<Ahead> = {}
@@ -47,14 +47,14 @@ export function mapped(ahead: readonly Ahead[], to: (value: number, step: number
   return ahead.map((one, step) => onDemand((quantile) => to(one[quantile], step)))
 }
 
-/** The means of each quantile (Lichtendahl, Grushka-Cockayne and Winkler, Management Science 59, 2013). */
+/** Returns the means of each quantile (Lichtendahl, Grushka-Cockayne and Winkler, Management Science 59, 2013). */
 export function averaged(many: readonly Ahead[][]): Ahead[] {
   return many[0]!.map((_, step) =>
     onDemand((quantile) => many.reduce((sum, ahead) => sum + ahead[step]![quantile], 0) / many.length),
   )
 }
 
-/** Normal or Student quantiles about a middle. */
+/** Returns normal or Student quantiles around a middle. */
 export function around(value: number, scale: number, quantile80: number, quantile95: number): Ahead {
   return {
     value,
@@ -65,7 +65,7 @@ export function around(value: number, scale: number, quantile80: number, quantil
   }
 }
 
-/** The same middle with intervals `factor` times as wide. */
+/** Returns the same middle with intervals `factor` times as wide. */
 export function widened(one: Ahead, factor: number): Ahead {
   return onDemand((quantile) =>
     quantile === 'value' ? one.value : one.value + factor * (one[quantile] - one.value),

@@ -4,7 +4,7 @@
  */
 
 export interface Repetition {
-  /** In steps. */
+  /** The length of the season in steps. */
   period: number
   /** The values after the last one. */
   coming: number[]
@@ -16,7 +16,7 @@ const LEAST = 6
 /** A difference below this share of the distance from the least to the largest value is rounding. */
 const ROUNDING = 1e-9
 
-/** Returns null where there is none. `periods` are seasons that the series is known to have. */
+/** Returns the repetition, or null if there is none. `periods` are seasons that the series is known to have. */
 export function repetitionOf(
   values: readonly number[],
   horizon: number,
@@ -46,12 +46,12 @@ function roundingOf(values: readonly number[]): number {
   return ROUNDING * (most - least) + 8 * Number.EPSILON * Math.max(Math.abs(least), Math.abs(most))
 }
 
-/** What each value adds to the one a season before, if that is the same for all. */
+/** Returns what each value adds to the one a season before, if that is the same for all, else null. */
 function stepOf(values: readonly number[], period: number, near: number): number | null {
   const step = values[period]! - values[0]!
   for (let row = period; row < values.length; row++)
     if (!(Math.abs(values[row]! - values[row - period]! - step) <= near)) return null
-  // The mean over all seasons is surer than the first one.
+  // The mean over all seasons is more accurate than the first step.
   return Math.abs(step) <= near
     ? 0
     : (values.at(-1)! - values[(values.length - 1) % period]!) / Math.floor((values.length - 1) / period)

@@ -6,17 +6,19 @@
  */
 const SHRINKS = 2
 const GROWS = { level: 0.6, wandering: 1.2 }
-/** The persistence from which a series wanders: its intervals are wide anyway. */
+/** The persistence from which a series wanders. Its intervals are then wide in any case. */
 const WANDERS = 0.5
-/** Sizes count up to so many medians, so that one outlier makes no trend. */
+/** The largest size that counts, in medians, so that one outlier makes no trend. */
 const WINSOR = 4
-/** The least spread beside the mean one, and the most beyond the end of the series beside that at its end. */
+/**
+ * The least spread relative to the mean one, and the largest beyond the end of the series relative to that at its end.
+ */
 const LEAST = 0.25
 const MOST_AHEAD = 1.5
 
 /**
- * The spread at a place of the series relative to its root mean square; null where it does not clearly change. `errors` are innovations of
- * this persistence.
+ * Returns the spread at a position of the series relative to its root mean square, or null if it does not clearly
+ * change. `errors` are innovations of this persistence.
  */
 export function changingSpread(
   errors: readonly number[],

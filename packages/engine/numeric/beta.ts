@@ -1,12 +1,12 @@
 /**
- * The regularised incomplete beta function, both tails free of cancellation. Source: the even part of the
+ * Computes the regularised incomplete beta function, both tails free of cancellation. Source: the even part of the
  * continued fraction DLMF 8.17.22 by Lentz's method, the common factor in Loader's saddle-point form (see gamma.ts).
  */
 import { deviance, stirlingError } from './gamma.ts'
 
 /**
- * Lower I_x(a, b) and upper 1 - I_x(a, b) = I_y(b, a), for a, b > 0. `y` is 1 - x, given separately so that no digit is
- * lost if x is near 1.
+ * Returns lower I_x(a, b) and upper 1 - I_x(a, b) = I_y(b, a), for a, b > 0. `y` is 1 - x, given separately so that no
+ * digit is lost if x is near 1.
  */
 export function betaTails(x: number, y: number, a: number, b: number): { lower: number; upper: number } {
   if (Number.isNaN(x + y) || !(a > 0 && b > 0)) return { lower: Number.NaN, upper: Number.NaN }
@@ -21,7 +21,7 @@ export function betaTails(x: number, y: number, a: number, b: number): { lower: 
   return { lower: 1 - upper, upper }
 }
 
-/** x^a y^b / B(a, b). */
+/** Returns x^a y^b / B(a, b). */
 export function betaFactor(x: number, y: number, a: number, b: number): number {
   const n = a + b
   const exponent =
@@ -29,7 +29,7 @@ export function betaFactor(x: number, y: number, a: number, b: number): number {
   return Math.exp(exponent) * Math.sqrt((a * b) / (2 * Math.PI * n))
 }
 
-/** β0 + α1/(β1 + α2/(β2 + ...)): the even part of DLMF 8.17.22, whose terms do not cancel where x is near 1. */
+/** Returns β0 + α1/(β1 + α2/(β2 + ...)): the even part of DLMF 8.17.22, whose terms do not cancel if x is near 1. */
 function fraction(x: number, y: number, a: number, b: number): number {
   const lead = a * y - b * x + 1
   let result = (a * lead) / (a + 1)

@@ -1,7 +1,8 @@
 /**
- * Normal, Student's t, F and chi-square: densities, both tails, quantiles. A `...Upper` function is the survival
- * function, computed by itself: it keeps its relative accuracy where 1 - cdf would be 0. Quantiles invert the smaller
- * tail by Newton's method in logarithms, where each of these tails is nearly a straight line.
+ * Computes the normal, Student's t, F and chi-square distributions: densities, both tails, quantiles. A `...Upper`
+ * function is the survival function, computed by itself, so it keeps its relative accuracy where 1 - cdf would be 0.
+ * Quantiles invert the smaller tail by Newton's method in logarithms, in which each of these tails is nearly a straight
+ * line.
  */
 import { betaFactor, betaTails } from './beta.ts'
 import { erfc } from './error-function.ts'
@@ -21,18 +22,18 @@ export function normalUpper(z: number): number {
   return 0.5 * erfc(z * Math.SQRT1_2)
 }
 
-/** The chance of a value at least as far from 0 on either side. */
+/** Returns the chance of a value at least as far from 0 on either side. */
 export function normalTwoSided(z: number): number {
   return erfc(Math.abs(z) * Math.SQRT1_2)
 }
 
-/** z with P(Z <= z) = p. */
+/** Returns z with P(Z <= z) = p. */
 export function normalQuantile(p: number): number {
   if (p >= 0.5) return normalUpperQuantile(1 - p)
   return -normalUpperQuantile(p)
 }
 
-/** z with P(Z > z) = p. */
+/** Returns z with P(Z > z) = p. */
 export function normalUpperQuantile(p: number): number {
   if (p > 0.5) return -normalUpperQuantile(1 - p)
   if (p === 0.5) return 0
@@ -44,7 +45,7 @@ export function normalUpperQuantile(p: number): number {
   return invert(tails, 1 - 2 * p, 2 * p)
 }
 
-/** P(T > t) for Student's t. */
+/** Returns P(T > t) for Student's t. */
 export function studentUpper(t: number, df: number): number {
   const beyond = studentTails(Math.abs(t), df).upper / 2
   return t < 0 ? 1 - beyond : beyond
@@ -54,17 +55,17 @@ export function studentLower(t: number, df: number): number {
   return studentUpper(-t, df)
 }
 
-/** The chance of a value at least as far from 0 on either side. */
+/** Returns the chance of a value at least as far from 0 on either side. */
 export function studentTwoSided(t: number, df: number): number {
   return studentTails(Math.abs(t), df).upper
 }
 
-/** t with P(T <= t) = p. */
+/** Returns t with P(T <= t) = p. */
 export function studentQuantile(p: number, df: number): number {
   return p >= 0.5 ? studentUpperQuantile(1 - p, df) : -studentUpperQuantile(p, df)
 }
 
-/** t with P(T > t) = p. */
+/** Returns t with P(T > t) = p. */
 export function studentUpperQuantile(p: number, df: number): number {
   if (Number.isNaN(p) || !(df > 0)) return Number.NaN
   // Beyond this df the difference from the normal distribution is below 1e-15.
@@ -82,7 +83,7 @@ export function studentUpperQuantile(p: number, df: number): number {
   return invert(tails, 1 - 2 * p, 2 * p)
 }
 
-/** Tails of |T| at t >= 0. */
+/** Returns the tails of |T| at t >= 0. */
 function studentTails(t: number, df: number): { lower: number; upper: number } {
   if (t === Number.POSITIVE_INFINITY) return { lower: 1, upper: 0 }
   // t² over df, or its inverse if that would overflow. It gives a share and its complement without a subtraction.
@@ -100,7 +101,7 @@ export function fLower(f: number, df1: number, df2: number): number {
   return fTails(f, df1, df2).lower
 }
 
-/** f with P(F <= f) = p; `upper` is 1 - p, to be given where it is small. */
+/** Returns f with P(F <= f) = p. `upper` is 1 - p, which callers give if it is small. */
 export function fQuantile(p: number, df1: number, df2: number, upper = 1 - p): number {
   const tails: Tails = {
     lower: (x) => fLower(x, df1, df2),
@@ -130,7 +131,7 @@ export function chiSquareLower(x: number, df: number): number {
   return gammaTails(df / 2, x / 2).lower
 }
 
-/** x with P(X <= x) = p; `upper` is 1 - p, to be given where it is small. */
+/** Returns x with P(X <= x) = p. `upper` is 1 - p, which callers give if it is small. */
 export function chiSquareQuantile(p: number, df: number, upper = 1 - p): number {
   const tails: Tails = {
     lower: (x) => chiSquareLower(x, df),
@@ -147,7 +148,10 @@ interface Tails {
   density(x: number): number
 }
 
-/** The x > 0 whose lower tail is `p` and whose upper tail is `q`: Newton on ln tail over ln x, inside a bracket. */
+/**
+ * Returns the x > 0 whose lower tail is `p` and whose upper tail is `q`, by Newton's method on ln tail over ln x inside
+ * a bracket.
+ */
 function invert(tails: Tails, p: number, q: number): number {
   if (!(p >= 0 && q >= 0)) return Number.NaN
   if (p === 0) return 0

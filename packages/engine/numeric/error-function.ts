@@ -1,17 +1,17 @@
 /**
- * The complementary error function by rational approximations on three intervals, relative error below 1e-15 until it
- * underflows near 27. Source: W. J. Cody, Rational Chebyshev approximations for the error function, Mathematics of
- * Computation 23 (1969), with the coefficients of his SPECFUN (CALERF, 1990). Held to the incomplete gamma function by
- * special-functions.test.ts.
+ * Computes the complementary error function by rational approximations on three intervals, with a relative error below
+ * 1e-15 until it underflows near 27. Source: W. J. Cody, Rational Chebyshev approximations for the error function,
+ * Mathematics of Computation 23 (1969), with the coefficients of his SPECFUN (CALERF, 1990). special-functions.test.ts
+ * compares it with the incomplete gamma function.
  */
 
 const NEAR = 0.46875
 const MIDDLE = 4
-/** Beyond it erfc is below the smallest double. */
+/** The argument beyond which erfc is below the smallest double. */
 const GONE = 28
 const ONE_OVER_ROOT_PI = 0.5641895835477563
 
-/** Numerators and denominators, highest power first; each denominator begins with 1. */
+/** The numerators and denominators, highest power first. Each denominator begins with 1. */
 const NEAR_OVER = [
   0.18577770618460315, 3.1611237438705655, 113.86415415105016, 377.485237685302, 3209.3775891384694,
 ]
@@ -38,7 +38,7 @@ function polynomial(coefficients: readonly number[], x: number): number {
   return sum
 }
 
-/** exp(-y^2) whose argument is split at a sixteenth, so that the rounding of y^2 costs no digit. */
+/** Returns exp(-y^2). The argument is split at a sixteenth, so that the rounding of y^2 costs no digit. */
 function squareExp(y: number): number {
   const split = Math.trunc(y * 16) / 16
   return Math.exp(-split * split) * Math.exp(-(y - split) * (y + split))
@@ -49,7 +49,7 @@ function far(y: number): number {
   return (ONE_OVER_ROOT_PI - (inverse * polynomial(FAR_OVER, inverse)) / polynomial(FAR_UNDER, inverse)) / y
 }
 
-/** 1 - erf(x). */
+/** Returns 1 - erf(x). */
 export function erfc(x: number): number {
   const y = Math.abs(x)
   if (y <= NEAR) return 1 - (x * polynomial(NEAR_OVER, y * y)) / polynomial(NEAR_UNDER, y * y)

@@ -1,4 +1,4 @@
-/** Means, deviations and products by exact sums. */
+/** Computes means, deviations and products by exact sums. */
 import { exactSum } from './sum.ts'
 
 /**
@@ -8,7 +8,10 @@ export function exactMean(values: readonly number[]): number {
   return exactSum(values) / values.length
 }
 
-/** Sum of squared deviations from the mean: two passes, both exact sums, with the correction of Chan et al. (1983). */
+/**
+ * Returns the sum of squared deviations from the mean: two passes, both exact sums, with the correction of Chan et al.
+ * (1983).
+ */
 export function squaredDeviations(values: readonly number[]): number {
   const mean = exactMean(values)
   const deviations = values.map((value) => value - mean)
@@ -16,12 +19,12 @@ export function squaredDeviations(values: readonly number[]): number {
   return exactSum(deviations.map((deviation) => deviation * deviation)) - (rest * rest) / values.length
 }
 
-/** Variance with n - 1 below the line. Returns NaN under two values. */
+/** Returns the variance with the divisor n - 1, or NaN for fewer than two values. */
 export function variance(values: readonly number[]): number {
   return values.length < 2 ? Number.NaN : squaredDeviations(values) / (values.length - 1)
 }
 
-/** A product as the double nearest to it and what is left, exactly (T. J. Dekker, Numer. Math. 18, 1971). */
+/** Returns a product as the nearest double and the exact rest (T. J. Dekker, Numer. Math. 18, 1971). */
 export function twoProduct(a: number, b: number): [high: number, low: number] {
   const high = a * b
   const [a1, a2] = split(a)

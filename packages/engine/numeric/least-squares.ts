@@ -1,7 +1,7 @@
 /**
- * Linear least squares by Householder QR (Golub 1965), refined as Bjorck (BIT 7, 1967) does: residuals of the augmented
- * system in exact arithmetic, corrections by the same factors. Columns are scaled by powers of two first. A column may
- * carry a low part, so that a power of a double is known to twice its precision.
+ * Solves linear least squares by Householder QR (Golub 1965), refined as Bjorck (BIT 7, 1967) does: residuals of the
+ * augmented system in exact arithmetic, corrections by the same factors. Columns are first scaled by powers of two. A
+ * column may carry a low part, so that a power of a double is known to twice its precision.
  */
 
 import { twoProduct } from './exact.ts'
@@ -16,11 +16,11 @@ export interface DesignColumn {
 export interface Fit {
   coefficients: number[]
   residuals: number[]
-  /** Diagonal of (X'X)^-1: times the residual variance, the variances of the coefficients. */
+  /** The diagonal of (X'X)^-1. Multiplied by the residual variance it gives the variances of the coefficients. */
   inverseDiagonal: number[]
 }
 
-/** The values to the power `power`, in twice a double's precision. */
+/** Returns the values to the power `power`, in twice a double's precision. */
 export function powerColumn(values: readonly number[], power: number): DesignColumn {
   const high = values.slice()
   const low = values.map(() => 0)
@@ -35,7 +35,7 @@ export function powerColumn(values: readonly number[], power: number): DesignCol
   return power === 1 ? { high } : { high, low }
 }
 
-/** Coefficients of y on the columns; null where the columns depend on each other to working precision. */
+/** Returns the coefficients of y on the columns, or null if the columns depend on each other to working precision. */
 export function leastSquares(columns: readonly DesignColumn[], y: readonly number[]): Fit | null {
   const scales = columns.map(({ high }) => {
     const largest = high.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
@@ -60,7 +60,7 @@ export function leastSquares(columns: readonly DesignColumn[], y: readonly numbe
   }
 }
 
-/** Solves r + X b = y, X' r = g by the factors and refines until nothing changes (6 rounds at most). */
+/** Solves r + X b = y, X' r = g by the factors, and refines until nothing changes (at most 6 rounds). */
 function refined(
   columns: readonly DesignColumn[],
   factors: Factors,
@@ -82,11 +82,11 @@ function refined(
 }
 
 interface Factors {
-  /** Householder vectors, one a column, zero above their own row. */
+  /** The Householder vectors, one for each column, zero above their own row. */
   vectors: number[][]
   /** Twice the inverse squared length of each vector. */
   betas: number[]
-  /** Upper triangle, by column. */
+  /** The upper triangle, by column. */
   triangle: number[][]
 }
 
@@ -120,7 +120,7 @@ function reflect(target: number[], vector: readonly number[], beta: number, from
   for (let row = from; row < target.length; row++) target[row]! -= factor * vector[row]!
 }
 
-/** y - r - X b and g - X' r, the residuals of the augmented system, each rounded once. */
+/** Returns y - r - X b and g - X' r, the residuals of the augmented system, each rounded once. */
 function systemResidual(
   columns: readonly DesignColumn[],
   y: readonly number[],
@@ -171,8 +171,8 @@ function solve({ vectors, betas, triangle }: Factors, { f, g }: { f: number[]; g
 }
 
 /**
- * Row sums of squares of R^-1. They are refined, which costs a solution for each column, if that is cheap or if the
- * columns are nearly dependent.
+ * Returns the row sums of squares of R^-1. They are refined, which costs a solution for each column, if that is cheap
+ * or if the columns are nearly dependent.
  */
 function inverseDiagonal(columns: readonly DesignColumn[], factors: Factors): number[] {
   const { triangle } = factors

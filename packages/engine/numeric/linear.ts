@@ -1,6 +1,6 @@
 /** Solves small systems of linear equations, with the few unknowns of a test, by elimination with partial pivots. */
 
-/** x with `matrix` x = `right`; null where the matrix has no inverse to working precision. */
+/** Returns x with `matrix` x = `right`, or null if the matrix has no inverse to working precision. */
 export function solveLinear(
   matrix: readonly (readonly number[])[],
   right: readonly number[],
@@ -9,7 +9,7 @@ export function solveLinear(
   return inverse ? inverse.map((row) => row[0]!) : null
 }
 
-/** The inverse; null where there is none to working precision. */
+/** Returns the inverse, or null if there is none to working precision. */
 export function inverseOf(matrix: readonly (readonly number[])[]): number[][] | null {
   return eliminate(
     matrix,
@@ -17,7 +17,7 @@ export function inverseOf(matrix: readonly (readonly number[])[]): number[][] | 
   )
 }
 
-/** Solves for each right side; the answer has a row for each unknown and a column for each side. */
+/** Solves for each right side. The answer has a row for each unknown and a column for each side. */
 function eliminate(
   matrix: readonly (readonly number[])[],
   sides: readonly (readonly number[])[],

@@ -1,7 +1,7 @@
 /**
- * The Mann-Kendall test (Mann 1945; Kendall 1975), with the variance of Hamed and Rao (J. Hydrology 204, 1998) for
- * autocorrelated series and the seasonal form of Hirsch, Slack and Smith (Water Resources Research 18, 1982); as
- * pyMannKendall computes them. S is counted in n log n by a merge sort.
+ * Computes the Mann-Kendall test (Mann 1945; Kendall 1975), with the variance of Hamed and Rao (J. Hydrology 204, 1998)
+ * for autocorrelated series and the seasonal form of Hirsch, Slack and Smith (Water Resources Research 18, 1982), as
+ * pyMannKendall computes them. A merge sort counts S in n log n.
  */
 import { normalQuantile, normalTwoSided } from './distributions.ts'
 import { exactMean } from './exact.ts'
@@ -18,7 +18,7 @@ export function mannKendall(values: readonly number[]): MannKendall {
   return tested(score(values))
 }
 
-/** The variance corrected for significant autocorrelation of the detrended ranks. */
+/** Tests with the variance corrected for significant autocorrelation of the detrended ranks. */
 export function hamedRao(values: readonly number[], slope: number): MannKendall {
   const { s, variance, pairs } = score(values)
   const n = values.length
@@ -37,7 +37,7 @@ export function hamedRao(values: readonly number[], slope: number): MannKendall 
   return tested({ s, variance: factor > 0 ? variance * factor : variance, pairs })
 }
 
-/** Scores added up over the seasons; `season` tells the season of each value. */
+/** Tests with the scores added up over the seasons. `season` gives the season of each value. */
 export function seasonalMannKendall(values: readonly number[], season: readonly number[]): MannKendall {
   const groups = Map.groupBy(values.keys(), (index) => season[index]!)
   const total = { s: 0, variance: 0, pairs: 0 }
@@ -70,7 +70,7 @@ function score(values: readonly number[]): { s: number; variance: number; pairs:
   return { s, variance: (n * (n - 1) * (2 * n + 5) - correction) / 18, pairs }
 }
 
-/** How many pairs stand in falling order. */
+/** Counts the pairs that stand in falling order. */
 export function inversions(values: readonly number[]): number {
   let from = Float64Array.from(values)
   let to = new Float64Array(values.length)
@@ -94,7 +94,7 @@ export function inversions(values: readonly number[]): number {
   return found
 }
 
-/** Ranks from 1, the mean rank among equals. */
+/** Returns ranks from 1, with the mean rank among equals. */
 export function ranks(values: readonly number[]): number[] {
   const order = [...values.keys()].toSorted((a, b) => values[a]! - values[b]!)
   const result = values.map(() => 0)

@@ -1,9 +1,9 @@
-/** The median, and that of a known distribution. */
+/** Computes the median, and holds that of a known distribution. */
 
-/** The median of the square of a normal value: of chi-square with one degree of freedom (qchisq(0.5, 1) in R). */
+/** The median of the square of a normal value, which is chi-square with one degree of freedom (qchisq(0.5, 1) in R). */
 export const SQUARED_NORMAL_MEDIAN = 0.4549364231195724
 
-/** The middle value; moves values in place. Returns NaN for no values. */
+/** Returns the middle value, or NaN for no values. It moves values in place. */
 export function median(values: Float64Array): number {
   const n = values.length
   if (n === 0) return Number.NaN
@@ -15,7 +15,10 @@ export function median(values: Float64Array): number {
   return (lower + upper) / 2
 }
 
-/** The value that sorting would put at `place`; those before it are no larger. In place, in linear time (Hoare's selection). */
+/**
+ * Returns the value that sorting would put at `place`. The values before it are no larger. It works in place, in linear
+ * time (Hoare's selection).
+ */
 export function nth(values: Float64Array, place: number): number {
   let [low, high] = [0, values.length - 1]
   while (low < high) {

@@ -1,18 +1,20 @@
 /**
- * Generalised extreme Studentised deviate test: B. Rosner, Percentage points for a generalized ESD many-outlier
- * procedure, Technometrics 25 (1983), 165-172; as in the NIST handbook, section 1.3.5.17.3.
+ * Computes the generalised extreme Studentised deviate test: B. Rosner, Percentage points for a generalized ESD
+ * many-outlier procedure, Technometrics 25 (1983), 165-172; as in the NIST handbook, section 1.3.5.17.3.
  */
 import { studentUpperQuantile } from './distributions.ts'
 import { exactMean, variance } from './exact.ts'
 
 export interface EsdStep {
-  /** Index of the value removed in this step. */
+  /** The index of the value that this step removes. */
   index: number
   statistic: number
   critical: number
 }
 
-/** At most `most` steps; the outliers are those up to the last step whose statistic exceeds its critical value. */
+/**
+ * Makes at most `most` steps. The outliers are those up to the last step whose statistic exceeds its critical value.
+ */
 export function generalisedEsd(
   values: readonly number[],
   most: number,

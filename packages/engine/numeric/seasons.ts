@@ -1,7 +1,7 @@
-/** Autocorrelation of a series, and its residuals from a straight line. */
+/** Computes the autocorrelation of a series, and its residuals from a straight line. */
 import { exactMean } from './exact.ts'
 
-/** Autocorrelations at lags 0 to `most` of the series less its straight line. */
+/** Returns autocorrelations at lags 0 to `most` of the series less its straight line. */
 export function autocorrelations(values: readonly number[], most: number): number[] {
   const deviations = detrended(values)
   const at = (lag: number) => {
@@ -17,7 +17,7 @@ export function autocorrelations(values: readonly number[], most: number): numbe
   return Array.from({ length: lags + 1 }, (_, lag) => at(lag) / whole)
 }
 
-/** The values less their least-squares line over the row number. */
+/** Returns the values less their least-squares line over the row number. */
 export function detrended(values: readonly number[]): number[] {
   const n = values.length
   const mean = exactMean(values)

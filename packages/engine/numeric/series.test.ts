@@ -17,7 +17,7 @@ const fixture = JSON.parse(
   readFileSync(path.join(import.meta.dirname, 'fixtures', 'stl.json'), 'utf8'),
 ) as StlFixture
 
-/** Numbers between 0 and 1 without pattern: the minimal standard generator. */
+/** Returns numbers between 0 and 1 without a pattern, from the minimal standard generator. */
 function noise(count: number): number[] {
   let state = 20_240_601
   return Array.from({ length: count }, () => {

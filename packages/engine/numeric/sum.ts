@@ -1,6 +1,6 @@
 /**
- * Exact sums: the nearest double to the true sum of doubles, whatever their order. Source: J. R. Shewchuk, Adaptive
- * precision floating-point arithmetic (1997); the rounding of the partial sums follows Python's math.fsum.
+ * Computes exact sums: the nearest double to the true sum of doubles, whatever their order. Source: J. R. Shewchuk,
+ * Adaptive precision floating-point arithmetic (1997). The rounding of the partial sums follows Python's math.fsum.
  */
 
 /**
@@ -41,7 +41,7 @@ function rounded(partials: number[]): number {
     low = next - (high - before)
     if (low !== 0) break
   }
-  // Half-way cases round by the next partial's sign.
+  // A sum half-way between two doubles rounds by the sign of the next partial sum.
   if (index > 0 && low !== 0 && low < 0 === partials[index - 1]! < 0) {
     const doubled = low * 2
     const candidate = high + doubled

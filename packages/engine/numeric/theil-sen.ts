@@ -1,7 +1,8 @@
 /**
- * Theil-Sen slope: the median of the slopes between all pairs (Sen, JASA 63, 1968), its interval from the ranks that the
- * variance of Kendall's S gives, as in R's trend::sens.slope. Up to 2,000 points the slopes are listed and sorted; above
- * that a wanted rank is found by bisection, counting the slopes below a value in n log n.
+ * Computes the Theil-Sen slope: the median of the slopes between all pairs (Sen, JASA 63, 1968). Its interval comes
+ * from the ranks that the variance of Kendall's S gives, as in R's trend::sens.slope. Up to 2,000 points the slopes are
+ * listed and sorted. Above that number a wanted rank is found by bisection, which counts the slopes below a value in n
+ * log n.
  */
 import { normalUpperQuantile } from './distributions.ts'
 import { inversions } from './mann-kendall.ts'
@@ -14,7 +15,7 @@ export interface Slope {
 
 const MOST_LISTED = 2000
 
-/** Slopes between the pairs (within a season, where `season` is given), for x that never falls. */
+/** Returns the slope of the pairs (within a season if `season` is given), for x that never falls; null without pairs. */
 export function theilSen(
   x: readonly number[],
   y: readonly number[],

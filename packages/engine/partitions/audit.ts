@@ -1,4 +1,4 @@
-/** Reads one day that is kept again, and says whether the database still gives the same bits. */
+/** Reads one kept day again, and tells whether the database still gives the same bits. */
 
 import type { OpenConnection } from '@assay/model/connection'
 import { addDays } from '@assay/model/dates'
@@ -23,8 +23,8 @@ export interface AuditOptions {
 }
 
 /**
- * Whether the day is as it was kept. One in which rows were marked since is no fault: the next run reads it again. Rejects with SourceError
- * where the database gives no answer.
+ * Compares the day with its kept rows. A day in which rows were marked since is no fault, because the next run reads it
+ * again. Rejects with SourceError if the database gives no answer.
  */
 export async function auditDay(
   engine: Engine,

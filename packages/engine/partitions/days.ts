@@ -1,23 +1,23 @@
-/** The days of a series: which are closed, which are missing, and in which stretches they are read. */
+/** Finds which days of a series are closed, which are missing, and in which stretches they are read. */
 import { addDays, dayInZone, dayNumber, dayText, startOf } from '@assay/model/dates'
 import type { Grain, PartitionRules } from '@assay/model/metric'
 
-/** From a day to before another. */
+/** A stretch of days: from a day to before another. */
 export interface Stretch {
   from: string
   until: string
 }
 
-/** Days that are found, read and kept at once: what was read stays kept where a job ends in the middle. */
+/** The number of days that are found, read and kept at once. What was read stays kept if a job ends in the middle. */
 const STRETCH_DAYS = 100
-/** More days than these are no days of a series: a wrong date is among them. */
+/** The most days of a series. With more, a wrong date is among them. */
 export const DAYS_MOST = 40_000
 
-/** The first day that may still get rows. */
+/** Returns the first day that may still get rows. */
 export const openFrom = (started_at: string, zone: string, { reopen_days }: PartitionRules): string =>
   addDays(dayInZone(started_at, zone), -reopen_days)
 
-/** In stretches of at most STRETCH_DAYS. */
+/** Splits a stretch into stretches of at most STRETCH_DAYS. */
 export function partsOf({ from, until }: Stretch): Stretch[] {
   const parts: Stretch[] = []
   for (let start = from; start < until; start = addDays(start, STRETCH_DAYS)) {
@@ -27,7 +27,7 @@ export function partsOf({ from, until }: Stretch): Stretch[] {
   return parts
 }
 
-/** The days of the stretch that are not in `kept`, in stretches. */
+/** Returns the days of the stretch that are not in `kept`, as stretches. */
 export function missing({ from, until }: Stretch, kept: (day: string) => boolean): Stretch[] {
   const found: Stretch[] = []
   let start: string | null = null
@@ -48,7 +48,7 @@ export function daysOf({ from, until }: Stretch): string[] {
   return Array.from({ length: Math.max(0, dayNumber(until) - first) }, (_, index) => dayText(first + index))
 }
 
-/** The step of the grain that holds a day, or an hour of one. */
+/** Returns the step of the grain that holds a day, or an hour of one. */
 export const stepOf =
   (grain: Grain) =>
   (step: string): string =>

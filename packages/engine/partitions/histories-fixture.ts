@@ -1,6 +1,7 @@
 /**
- * Histories of a table: rows that come, come late, are marked, are deleted, and metrics over them whose definitions change. After each step a
- * run over what is kept is compared with one from empty, bit by bit, and with the rows themselves.
+ * Makes histories of a table: rows that come, come late, are marked or are deleted, and metrics over them whose
+ * definitions change. After each step a run over the kept days is compared with one from empty, bit by bit, and with
+ * the rows themselves.
  */
 
 import type { OpenConnection } from '@assay/model/connection'
@@ -44,7 +45,7 @@ export interface Tried {
   execute(sql: string): Promise<void>
 }
 
-/** A number from 0 to before 1. */
+/** Returns a number from 0 to before 1. */
 export type Random = () => number
 
 interface Row {
@@ -91,24 +92,24 @@ interface Definition {
   marked: boolean
   where: string | null
   period: string | null
-  /** A rule lets the rows of one region count alone. */
+  /** Whether a rule restricts the rows to one region. */
   ruled: boolean
 }
 
 export interface HistoryOptions {
   server: Tried
-  /** The table of this history alone. */
+  /** The table of this history only. */
   table: string
   engine: Engine
   random: Random
-  /** The data folder of files. */
+  /** The data folder, for tables that are files. */
   data: string
   temp_folder: string
-  /** Rows of closed days are changed against what the source declares. */
+  /** Whether rows of closed days are changed against what the source declares. */
   violates: boolean
 }
 
-/** What was not as promised, as sentences. */
+/** Runs a history. Returns the violations of what was promised, as sentences. */
 export async function tryHistory(options: HistoryOptions): Promise<string[]> {
   const history = new History(options)
   await history.begin()
@@ -195,7 +196,7 @@ class History {
     await this.#options.server.execute(`drop table if exists ${this.#options.table}`)
   }
 
-  /** Some days pass. Rows come: new ones, and late ones of days that are open on the day of their coming. */
+  /** Lets some days pass. New rows come, and late rows of days that are open on the day of their coming. */
   async change(): Promise<void> {
     const days = this.#below(5)
     for (let day = 0; day < days; day += 1) {
@@ -206,7 +207,7 @@ class History {
     }
     if (this.#definition.marked && this.#rows.length > 0)
       for (let count = this.#below(3); count > 0; count -= 1) await this.#mark(this.#one(this.#rows))
-    // What is open may change in any way.
+    // Rows of open days may change in any way.
     const open = this.#rows.filter(({ at }) => at.slice(0, 10) >= addDays(this.#today, -REOPEN))
     if (open.length > 0 && this.#chance(0.4)) await this.#delete(this.#one(open))
     if (this.#chance(0.25)) this.#define()
@@ -292,7 +293,7 @@ class History {
     return { block: found.block, source: source!, tests: tests! }
   }
 
-  /** The series, and what its tests count. */
+  /** Reads the series, and what its tests count. */
   async #read(keeping: Pick<Keeping, 'keeper'>): Promise<[series: string, tests: string]> {
     const { block, source, tests } = this.#fence()
     const counted = `select cast(newest as varchar)[:10], n, test_0, test_1 from "${tests.name}"`
@@ -338,12 +339,12 @@ class History {
     if (truth !== null && truth !== empty) this.broken.push(`${what}: ${empty} is read, ${truth} is true`)
   }
 
-  /** The rows that count before `where`. */
+  /** Returns the rows that count before `where`. */
   #ofReader(): Row[] {
     return this.#definition.ruled ? this.#rows.filter(({ region }) => region === 'north') : this.#rows
   }
 
-  /** What the tests count, out of the rows themselves. */
+  /** Returns what the tests count, from the rows themselves. */
   #counts(): string {
     const rows = this.#ofReader()
     const newest = rows.map(({ at }) => at.slice(0, 10)).reduce((a, b) => (a > b ? a : b), '')
@@ -351,7 +352,7 @@ class History {
     return JSON.stringify([[newest || null, rows.length, nulls.length, gone.length]])
   }
 
-  /** The sums of a day out of the rows themselves, where they are easily told. */
+  /** Returns the sums of a day from the rows themselves, or null if they are not easily computed. */
   #truth(): string | null {
     const { value, by, grain, where, period } = this.#definition
     if (by || grain !== 'day' || where !== null || period !== null) return null
@@ -376,7 +377,7 @@ class History {
     )
   }
 
-  /** A row of a closed day goes without a mark: the audit must find that day, and no other. */
+  /** Changes a row of a closed day without a mark. The audit must find that day, and no other. */
   async violate(): Promise<void> {
     const kept = new Set([...this.#keeper.series.values()].flatMap(({ days }) => Object.keys(days)))
     const closed = this.#rows.filter(({ at, gone }) => !gone && kept.has(at.slice(0, 10)))
@@ -406,14 +407,14 @@ class History {
     }
   }
 
-  /** A day with marked rows is read again by the next run. */
+  /** Tells whether a day has marked rows, so that the next run reads it again. */
   #isMarked(day: string, looked_at: string): boolean {
     if (!this.#definition.marked) return false
     const since = addDays(looked_at.slice(0, 10), -REOPEN)
     return this.#rows.some(({ at, changed }) => at.startsWith(day) && changed >= since)
   }
 
-  /** Whether the row counts in a series: what `where` leaves out changes nothing. */
+  /** Tells whether the row counts in a series. A change of a row that `where` leaves out changes nothing. */
   #isCounted({ recipe }: KeptDays, row: Row): boolean {
     const isRuled = recipe.query.parameters.some(({ name }) => name.startsWith('READER_'))
     if (isRuled && row.region !== 'north') return false
@@ -422,12 +423,12 @@ class History {
       (row.region === null || row.region.toLowerCase() === 'north')
     )
       return false
-    // A row may hold no extreme, no new region and no amount of the north.
+    // A row may hold no extreme, no new region and no amount of the region north.
     return recipe.shape.statistics.some(({ kind }) => kind === 'rows' || kind === 'count' || kind === 'sum')
   }
 }
 
-/** Of a double, cut at 2^-60. */
+/** Returns a double as units of 2^-60, cut off. */
 function unitsOf(value: number): bigint {
   const whole = Math.trunc(value)
   return BigInt(whole) * 2n ** 60n + BigInt(Math.trunc((value - whole) * 2 ** 60))

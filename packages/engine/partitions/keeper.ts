@@ -1,12 +1,13 @@
 /**
- * Where the statistics of days are kept: by the parent of an analysis process, for its workspace. Without a keeper each run reads everything.
+ * Defines where the statistics of days are kept: by the parent of an analysis process, for its workspace. Without a
+ * keeper each run reads everything.
  */
 import type { PartitionRules } from '@assay/model/metric'
 import type { BoundQuery } from '../language/remote-query.ts'
 import { timeInWords } from '../verdicts/times.ts'
 import type { Shape } from './statistics.ts'
 
-/** How a day is asked for again: what was sent, in which zone, and how its answer is read. */
+/** How a day is asked for again: the query, its time zone, and how its answer is read. */
 export interface Recipe {
   source: string
   connection: string
@@ -15,27 +16,35 @@ export interface Recipe {
   query: BoundQuery
   shape: Shape
   rules: PartitionRules
-  /** Asks for the days with rows that were marked since a day; null: none are marked. */
+  /** Asks for the days with rows that were marked since a day; null if no rows are marked. */
   changed: BoundQuery | null
 }
 
-/** What is kept of a series. Its key is made of the recipe, the rules and the place of the database: another definition is another series. */
+/**
+ * What is kept of a series. Its key consists of the recipe, the rules and the place of the database, so another
+ * definition is another series.
+ */
 export interface KeptSeries {
-  /** The first of all days; null where nobody asked for it. */
+  /** The first of all days; null if nobody asked for it. */
   first: string | null
-  /** Rows that were marked before it are marked in what is kept; null where nothing is kept. */
+  /**
+   * The time of the last look. Rows that were marked before it are also marked in what is kept. Null if nothing is
+   * kept.
+   */
   looked_at: string | null
-  /** What the audit found, as a sentence. */
+  /** The finding of the audit, as a sentence. */
   doubt: string | null
   /** The rows of each day, as text. */
   days: Readonly<Record<string, string>>
-  /** Where nothing is kept: of how many other series of the metric something is; null: of none here, ever. */
+  /**
+   * If nothing is kept: the number of other series of the metric that have kept days; null if days are never kept here.
+   */
   others?: number | null
 }
 
 export const NOTHING_KEPT: KeptSeries = { first: null, looked_at: null, doubt: null, days: {} }
 
-/** What is said of a series once a day of it was read again and had other rows. */
+/** Returns the sentence about a series after a day of it was read again and had other rows. */
 export const differing = (day: string, audited_at: string): string =>
   `an audit of ${timeInWords(audited_at.slice(0, 10))} found that the rows of ${timeInWords(day)} have changed since they were read, although its source promises that they do not. Other days may have changed, too. A run with "full" reads all days again.`
 
@@ -44,7 +53,7 @@ export interface KeptDays {
   metric: string
   recipe: Recipe
   first: string | null
-  /** When the run began that read the days: what a later one has read stays. */
+  /** The start of the run that read the days. Days that a later run has read stay. */
   read_at: string
   /**
    * The `looked_at` of the series that the run found, if the run has looked for rows that were marked since and has
@@ -55,7 +64,7 @@ export interface KeptDays {
 }
 
 export interface PartitionKeeper {
-  /** The days from `from` to before `until`. */
+  /** Finds the days from `from` to before `until`. */
   find(wanted: { key: string; metric: string; from: string; until: string }): Promise<KeptSeries>
   /** Returns null if the days were kept, or a sentence that says why not. */
   keep(days: KeptDays): Promise<string | null>
@@ -67,6 +76,6 @@ export interface AuditedDay {
   day: string
   /** The rows of the day, as they are kept. */
   kept: string
-  /** Rows that were marked before it are marked in what is kept. */
+  /** The time of the last look. Rows that were marked before it are also marked in what is kept. */
   looked_at: string
 }

@@ -10,7 +10,7 @@ import { type Keeping, Series } from './series.ts'
 import { textOf } from './statistics.ts'
 import { statisticName } from './value.ts'
 
-/** The columns of a table and their types, and its rows. */
+/** A table: its columns with their types, and its rows. */
 interface Made {
   columns: readonly (readonly [name: string, type: string])[]
   rows: Cell[][]
@@ -40,7 +40,7 @@ export async function attachSeries(
       files: [],
       rows: peek ? null : made.rows.length,
       format: kind,
-      // Days that are read, and what is read of them, tell of the rows of others.
+      // Days that are read, and what is read of them, would reveal the rows of others.
       ...(rule
         ? { rule: rule.text, remote: { ...remote, bytes: 0, elapsed_ms: 0 } }
         : { remote: { ...remote, bytes, elapsed_ms, days: series.told } }),
@@ -65,7 +65,7 @@ async function seriesOf(series: Series, { source }: QuerySource): Promise<Made> 
   }
 }
 
-/** One row, as the statement that tests all rows gives. */
+/** Returns one row, as the statement that tests all rows gives it. */
 async function testsOf(series: Series, { source, peek }: QuerySource): Promise<Made> {
   const { names } = source.query!.partitions!.untimed!
   const { merged, kept } = await series.merged(() => '')

@@ -1,4 +1,7 @@
-/** The SQL of a metric whose days are kept: the rows that a database adds up, the first of its days, and the days with marked rows. */
+/**
+ * Writes the SQL of a metric whose days are kept: the rows that a database adds up, the first of its days, and the days
+ * with marked rows.
+ */
 import type { PartitionRules } from '@assay/model/metric'
 import type { PartitionedQuery, PartitionWindow } from '@assay/model/template'
 import type { Dialect } from '../dialects/dialect.ts'
@@ -10,11 +13,17 @@ import { printExpression } from '../metrics/print.ts'
 import { keyName, STEP, valueName } from './statistics.ts'
 import { MetricValue } from './value.ts'
 
-/** The bounds of the days that are read, and the day since which rows are marked: no variable of a template has capitals. */
+/**
+ * The names of the bounds of the days that are read, and of the day since which rows are marked. No variable of a
+ * template has capitals.
+ */
 export const FROM = 'PARTITION_FROM'
 export const UNTIL = 'PARTITION_UNTIL'
 
-/** Returns null if the days of the metric cannot be kept for what is wanted, and it is read in full. */
+/**
+ * Returns the query, or null if the days of the metric cannot be kept for what is wanted. The metric is then read in
+ * full.
+ */
 export function partitionedQuery(metric: Metric, wanted: Wanted): PartitionedQuery | null {
   const { partitions: rules } = metric
   if (!rules || !isKept(metric, wanted)) return null
@@ -49,7 +58,9 @@ export function partitionedQuery(metric: Metric, wanted: Wanted): PartitionedQue
   }
 }
 
-/** A count of different values is kept for the steps in which it was counted alone. */
+/**
+ * Tells whether the values can be kept. A count of different values is kept only for the steps in which it was counted.
+ */
 function isKept(metric: Metric, { grain }: Wanted): boolean {
   const { statistics } = new MetricValue(metric)
   return grain === 'hour' || grain === 'day' || statistics.every(({ kind }) => kind !== 'distinct')
@@ -77,8 +88,8 @@ function windowOf(time: string, window: PartitionWindow): string[] {
 }
 
 /**
- * The tests of a metric, counted by day: over all rows, before `where`. Returns null where one of them is none of a day, such as whether
- * a value is unique.
+ * Returns the tests of a metric, counted by day over all rows, before `where`. Returns null if a test cannot be made by
+ * day, such as whether a value is unique.
  */
 export function partitionedTests(metric: Metric): PartitionedQuery | null {
   const { partitions: rules, tests } = metric
@@ -119,7 +130,7 @@ export function partitionedTests(metric: Metric): PartitionedQuery | null {
   }
 }
 
-/** ClickHouse gives 1970 for no rows. */
+/** Returns SQL of an extreme, null for no rows. ClickHouse gives 1970 for no rows. */
 const extreme = (name: 'min' | 'max', time: string): string =>
   `case when count(${time}) > 0 then ${name}(${time}) end`
 
@@ -128,7 +139,10 @@ function firstDay(metric: Metric, dialect: Dialect): string {
   return `select ${first} as ${dialect.identifier('first')} from ${tableOf(metric, dialect)}`
 }
 
-/** Also of rows that `where` leaves out: one that is marked may have counted before. */
+/**
+ * Returns SQL of the days with marked rows. It includes rows that `where` leaves out, because a marked row may have
+ * counted before.
+ */
 function changedDays(metric: Metric, { changed }: PartitionRules, dialect: Dialect): string {
   const time = dialect.identifier(metric.time.column)
   const day = dialect.step(time, 'day')
@@ -136,7 +150,7 @@ function changedDays(metric: Metric, { changed }: PartitionRules, dialect: Diale
   return `select ${day} as ${dialect.identifier('day')} from ${tableOf(metric, dialect)} where ${since} group by ${day}`
 }
 
-/** The series out of the statistics of its steps, with the types of one that is computed here. */
+/** Returns SQL of the series from the statistics of its steps, with the types of a series that is computed here. */
 export function seriesSql(metric: Metric, relation: string, wanted: Wanted): string {
   const type = wanted.grain === 'hour' ? 'timestamp' : 'date'
   const { columns } = new MetricValue(metric)

@@ -1,4 +1,4 @@
-/** The days of metrics that are kept: histories on SQLite. */
+/** Tests the kept days of metrics by histories on SQLite. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,6 @@
 /**
- * Requests of an analysis process for the days of metrics that are kept. The parent keeps them, for the workspace whose task it is.
+ * Carries the requests of an analysis process for the kept days of metrics. The parent keeps them, for the workspace
+ * whose task it is.
  */
 
 import { answerOrAbort } from '../run/connection-requests.ts'
@@ -14,7 +15,7 @@ export interface PartitionClient {
   receive(kept: Kept): void
 }
 
-/** The side of the analysis process, for one task. */
+/** Makes the side of the analysis process, for one task. */
 export function createPartitionClient(
   id: number,
   send: (message: FromChild) => void,
@@ -38,7 +39,10 @@ export function createPartitionClient(
   }
 }
 
-/** The side of the parent. Never rejects: what cannot be found is read, and what cannot be kept is not. */
+/**
+ * Answers on the side of the parent. Never rejects: days that cannot be found are read, and days that cannot be kept
+ * are not kept.
+ */
 export async function answerPartitions(
   request: PartitionRequest,
   keeper: PartitionKeeper | undefined,

@@ -1,7 +1,7 @@
 /**
- * A series of a metric whose days are kept. Days that are closed and kept are not read again; those that are missing, marked or still open
- * are asked of the database, which adds them up. All are merged in the order of the days, so that the series has the same bits as one that
- * is read from empty.
+ * Reads a series of a metric whose days are kept. Days that are closed and kept are not read again. Days that are
+ * missing, marked or still open are asked of the database, which adds them up. All are merged in the order of the days,
+ * so that the series has the same bits as one that is read from empty.
  */
 import { createHash } from 'node:crypto'
 import { addDays } from '@assay/model/dates'
@@ -33,7 +33,7 @@ import { becauseMarked, becauseNothing, becauseOpen, NOT_KEPT } from './why-read
 
 export interface Keeping {
   keeper: PartitionKeeper | null
-  /** RFC 3339: which days are closed is counted from here. */
+  /** The start of the run, RFC 3339. It decides which days are closed. */
   started_at: string
 }
 
@@ -42,7 +42,7 @@ const WINDOW: readonly Pick<Variable, 'name' | 'type' | 'items'>[] = [FROM, UNTI
   type: 'date',
   items: null,
 }))
-/** Of the statistics of a day that is kept, so that what is found and kept at once is small. */
+/** The most characters of the statistics of a kept day, so that what is found and kept at once is small. */
 const DAY_CHARACTERS = 32_000
 const ALL: PartitionWindow = { from: false, until: false }
 const CLOSED: PartitionWindow = { from: true, until: true }
@@ -54,7 +54,7 @@ interface Told {
   note: string | null
 }
 
-/** From a day to before another; null: without an end. */
+/** A stretch from a day to before another, or without an end (null). */
 interface OpenStretch {
   from: string
   until: string | null
@@ -66,9 +66,9 @@ interface Scope {
   /** The closed days in which rows were marked since they were last looked for. */
   changed: ReadonlySet<string>
   first: string | null
-  /** Null: none, or too many. */
+  /** The stretch of closed days; null if there are none, or too many. */
   closed: Stretch | null
-  /** What is read in any case. */
+  /** The stretch that is read in any case. */
   rest: OpenStretch | null
 }
 
@@ -81,10 +81,10 @@ export class Series {
   #rule: PushedRule = { sql: null, variables: [], values: {} }
   #shape: Shape = { keys: [], statistics: [] }
   #wide: boolean[] = []
-  /** Of the keys, in the words of the engine. */
+  /** The types of the keys, in the words of the engine. */
   types: string[] = []
   #key = ''
-  /** The keeper takes no more. */
+  /** Whether the keeper takes no more days. */
   #isRefused = false
   #recipe!: Recipe
 
@@ -95,14 +95,14 @@ export class Series {
     this.#query = options.source.query!.partitions!
   }
 
-  /** Learns the types of what is asked, and by them how the rows are added up. */
+  /** Opens a series. It learns the types of the columns, which decide how the rows are added up. */
   static async open(options: QuerySource, keeping: Keeping, there: There): Promise<Series> {
     const series = new Series(options, keeping, there)
     await series.#learn()
     return series
   }
 
-  /** What is sent for a stretch of days. */
+  /** The SQL that is sent for a stretch of days. */
   get sql(): string {
     return this.#recipe.query.sql
   }
@@ -144,7 +144,7 @@ export class Series {
     this.#key = createHash('sha256').update(identity).digest('hex')
   }
 
-  /** The days that are asked for, and the values of the rule. */
+  /** Returns the bounds of the days, and the values of the rule. */
   #bound(days: Readonly<Record<string, string | null>> = {}): Bound {
     const { variables, values } = this.#rule
     return { variables: [...WINDOW, ...variables], values: { ...values, ...days } }
@@ -154,7 +154,7 @@ export class Series {
     return this.#query.changedFor(this.#there.connection.kind)
   }
 
-  /** The statement that adds up the rows of a window. */
+  /** Returns the statement that adds up the rows of a window. */
   #text(window: PartitionWindow): string {
     const { kind } = this.#there.connection
     const rows = this.#query.rowsFor(kind, window, this.#wide, this.#rule.sql)
@@ -183,7 +183,7 @@ export class Series {
     }
   }
 
-  /** The days in their order: those that were kept, those that are read now, and those that are open. */
+  /** Returns the days in their order: those that were kept, those that are read now, and those that are open. */
   async merged(stepOf: (step: string) => string): Promise<{ merged: Merged; kept: KeptSeries }> {
     const merged = new Merged(this.#shape, stepOf)
     if (this.#options.peek) return { merged, kept: NOTHING_KEPT }
@@ -191,7 +191,7 @@ export class Series {
     const { known, changed, first, closed, rest } = scope
     if (closed) {
       for (const part of partsOf(closed)) await this.#closed(part, scope, merged)
-      // Only once each day that was marked has been read again.
+      // The look counts only once each marked day has been read again.
       const isWhole = [...changed].every((day) => day >= closed.from && day < closed.until)
       if (this.#query.rules.deletes === 'marked' && known.looked_at !== null && isWhole)
         await this.#keep(new Map(), first, known.looked_at)
@@ -201,7 +201,7 @@ export class Series {
     return { merged, kept: known }
   }
 
-  /** What a run would read, and why. Nothing is kept. */
+  /** Returns what a run would read, and why. It keeps nothing. */
   async foresee(): Promise<ForeseenDays> {
     const scope = await this.#scope()
     const { known, closed, rest } = scope
@@ -221,14 +221,14 @@ export class Series {
     return { kept, reads, doubt: known.doubt }
   }
 
-  /** Null: the day is kept. */
+  /** Returns why a day is read, or null if it is kept. */
   #because(day: string, found: KeptSeries, { changed }: Scope): string | null {
     if (found.looked_at === null) return becauseNothing(found.others === undefined ? 0 : found.others)
     if (found.days[day] === undefined) return NOT_KEPT
     return changed.has(day) ? becauseMarked(this.#since(found.looked_at)) : null
   }
 
-  /** The statements of a run that reads these days. */
+  /** Returns the statements of a run that reads these days. */
   statementsOf(reads: readonly OpenStretch[]): { text: string; bound: Bound }[] {
     return reads.map(({ from, until }) => ({
       text: this.#text({ from: true, until: until !== null }),
@@ -241,7 +241,7 @@ export class Series {
     return (await this.#keeping.keeper?.find({ key: this.#key, metric, ...stretch })) ?? NOTHING_KEPT
   }
 
-  /** Adds the rows of each day that is closed. */
+  /** Adds the rows of each closed day. */
   async #closed(stretch: Stretch, { changed, first }: Scope, merged: Merged): Promise<void> {
     const known = await this.#find(stretch)
     const days = new Map<string, KeptRow[]>()
@@ -298,7 +298,7 @@ export class Series {
     return rowsOf(await this.#there.answered(this.#text(window), this.#bound(days)), this.#shape)
   }
 
-  /** The first of all days, as far as it is closed. */
+  /** Returns the first of all days, at most the first open day. */
   async #first(known: KeptSeries, changed: ReadonlySet<string>, open: string): Promise<string> {
     if (known.first !== null) return [known.first, ...changed].reduce(earlier)
     const [row] = await this.#there.answered(this.#query.firstFor(this.#there.connection.kind))
@@ -314,12 +314,12 @@ export class Series {
     return new Set(answers.map(({ day }) => textOf(day ?? null).slice(0, 10)).filter((day) => day < open))
   }
 
-  /** The day since which rows count as marked after a look. */
+  /** Returns the day since which rows count as marked after a look. */
   #since(looked_at: string): string {
     return openFrom(looked_at, this.#recipe.zone, this.#query.rules)
   }
 
-  /** The latest time of a row, as a text of the engine's type `type`. */
+  /** Returns the latest time of a row, as a text of the engine's type `type`. */
   async newest(): Promise<{ type: string; text: string | null }> {
     const { newestFor } = this.#query.untimed!
     const { kind } = this.#there.connection
@@ -329,7 +329,7 @@ export class Series {
     if (this.#options.peek) return { type, text: null }
     const open = openFrom(this.#keeping.started_at, this.#recipe.zone, this.#query.rules)
     const since = newestFor(kind, { from: true, until: false }, this.#rule.sql)
-    // Mostly there are rows of open days, so that the others need not be looked at.
+    // Open days mostly have rows, and then the other days need no look.
     for (const [text, days] of [
       [since, { [FROM]: open }],
       [all, {}],
@@ -356,7 +356,7 @@ export class Series {
 
 const earlier = (a: string, b: string): string => (a < b ? a : b)
 
-/** A day without rows is kept, too. */
+/** Groups the rows by day. A day without rows is kept too. */
 function byDay(stretch: Stretch, rows: readonly KeptRow[]): Map<string, KeptRow[]> {
   const days = new Map(daysOf(stretch).map((day): [string, KeptRow[]] => [day, []]))
   for (const row of rows) {
@@ -372,7 +372,7 @@ function byDay(stretch: Stretch, rows: readonly KeptRow[]): Map<string, KeptRow[
 
 const INTEGERS = /^U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?$/
 
-/** Doubles, and what a database calls a number without saying which. */
+/** Tells whether a column holds doubles, or what a database calls a number without a kind. */
 function isBinary(column: RemoteColumn | undefined, kind: string): boolean {
   if (!column || kind === 'sqlite') return true
   const type = column.type.toString()

@@ -1,7 +1,8 @@
 /**
- * The statistics of days: asked of a database, exact, kept as text, and merged in the order of the days. Sums of whole numbers and decimals
- * are the database's own. Doubles are cut into integers of 30 bits, down to 2^-60, whose sums are exact in every engine, so that the
- * same rows give the same bits, whatever their order and whatever was read before.
+ * Handles the statistics of days. A database computes them exactly, they are kept as text, and they are merged in the
+ * order of the days. Sums of whole numbers and decimals are the database's own. Doubles are cut into integers of 30
+ * bits, down to 2^-60, whose sums are exact in every engine. So the same rows give the same bits, whatever their order
+ * and whatever was read before.
  */
 import type { Cell } from '@assay/model/insight'
 import type { StatisticKind } from '@assay/model/metric'
@@ -38,22 +39,25 @@ export const valueName = (index: number): string => `value ${index}`
 
 /** How the rows of a query are added up. */
 export interface Shape {
-  /** Of each key, whether it is a text. */
+  /** Tells for each key whether it is a text. */
   keys: readonly boolean[]
   statistics: readonly { kind: StatisticKind; binary: boolean }[]
 }
 
-/** Null is no value. A sum: how many values, and the digits of their sum, of doubles in units of 2^-60. */
+/**
+ * A kept statistic. Null is no value. A sum holds the number of values, and the digits of their sum, for doubles in
+ * units of 2^-60.
+ */
 export type Kept = number | string | null | readonly [n: number, digits: string]
 export type KeptRow = readonly [step: string, keys: readonly Cell[], kept: readonly Kept[]]
 
 const PART = 2 ** 30
-/** Doubles from here on have too many digits. */
+/** The size from which doubles have too many digits. */
 const LARGEST = 2 ** 80
-/** What is smaller counts as zero. */
+/** The size below which a value counts as zero. */
 const SMALLEST = 2 ** -61
 
-/** `rows`: a query with the columns STEP, and those of the keys and values. */
+/** Returns the select. `rows` is a query with the columns STEP, and those of the keys and values. */
 export function selectOf(rows: string, { keys, statistics }: Shape): Select {
   const groups: Record<string, Expression> = { 'step shown': column(STEP) }
   const list: Record<string, Expression> = {}
@@ -74,7 +78,7 @@ export function selectOf(rows: string, { keys, statistics }: Shape): Select {
     else Object.assign(list, partsOf(index))
   }
   const added: Select = { from: cut({ query: rows }, { keys, statistics }), keys: groups, list }
-  // Bytes are for groups, and are not shown.
+  // Groups are made by bytes, which are not shown.
   const given = ['step shown', ...Object.keys(list)]
   return { from: { select: added }, list: Object.fromEntries(given.map((name) => [name, column(name)])) }
 }
@@ -92,7 +96,7 @@ function partsOf(index: number): Record<string, Expression> {
   }
 }
 
-/** The rows with the pieces of each double: units of 2^30, of 1 and of 2^-30, and the fraction of the last. */
+/** Returns the rows with the pieces of each double: units of 2^30, of 1 and of 2^-30, and the fraction of the last. */
 function cut(rows: From, { keys, statistics }: Shape): From {
   const binary = statistics.flatMap((one, index) => (one.kind === 'sum' && one.binary ? [index] : []))
   if (binary.length === 0) return rows
@@ -128,7 +132,7 @@ function cut(rows: From, { keys, statistics }: Shape): From {
   return from
 }
 
-/** The rows of an answer, in an order of their own. */
+/** Returns the rows of an answer, in an order of their own. */
 export function rowsOf(answers: readonly Answer[], { keys, statistics }: Shape): KeptRow[] {
   const rows = answers.map((row): KeptRow => {
     const kept = statistics.map(({ kind, binary }, index): Kept => {
@@ -146,7 +150,7 @@ const keyOf = ([step, keys]: KeptRow): string => JSON.stringify([step, keys])
 
 export const textOf = (cell: Cell): string => (typeof cell === 'string' ? cell : JSON.stringify(cell))
 
-/** "2024-02-29", or of an hour "2024-02-29 10:00:00". */
+/** Returns "2024-02-29", or for an hour "2024-02-29 10:00:00". */
 const stepText = (cell: Cell | undefined): string =>
   textOf(cell ?? null)
     .slice(0, 19)
@@ -175,7 +179,7 @@ function joined(row: Answer, index: number): string {
   return sum.toString()
 }
 
-/** Adds up rows that were kept, under the step that `stepOf` gives to each. */
+/** Adds up kept rows, under the step that `stepOf` gives to each. */
 export class Merged {
   readonly #shape: Shape
   readonly #stepOf: (step: string) => string
@@ -203,7 +207,7 @@ export class Merged {
     return this.#rows.size
   }
 
-  /** Each row: its step, its keys, and the statistics as doubles, each rounded once. */
+  /** Returns each row: its step, its keys, and the statistics as doubles, each rounded once. */
   rows(): Cell[][] {
     const { statistics } = this.#shape
     return [...this.#rows.values()].map(({ step, keys, totals }) => [

@@ -1,6 +1,6 @@
 /**
- * The value of a metric as statistics that can be kept: each aggregate of it becomes a column, an average becomes a sum and a count. What is
- * left is computed here, once the days are added up.
+ * Splits the value of a metric into statistics that can be kept. Each aggregate of it becomes a column, and an average
+ * becomes a sum and a count. The rest is computed here, once the days are added up.
  */
 import type { StatisticKind } from '@assay/model/metric'
 import { DUCKDB } from '../dialects/duckdb.ts'
@@ -10,7 +10,7 @@ import { printExpression } from '../metrics/print.ts'
 
 export interface Statistic {
   kind: StatisticKind
-  /** Null counts rows. */
+  /** The expression; null counts rows. */
   of: Node | null
 }
 
@@ -22,7 +22,7 @@ export const statisticName = (index: number): string => `statistic ${index}`
 
 export class MetricValue {
   readonly statistics: Statistic[] = []
-  /** SQL of the engine over the statistics, by the names of the columns of a series. */
+  /** The SQL of the engine over the statistics, by the names of the columns of a series. */
   readonly columns: Readonly<Record<string, string>>
 
   constructor({ value, ratio }: Pick<Metric, 'value' | 'ratio'>) {
@@ -33,7 +33,7 @@ export class MetricValue {
     }
   }
 
-  /** The node with a column in place of each aggregate. */
+  /** Returns the node with a column in place of each aggregate. */
   #computed(node: Node): Node {
     const of = (inner: Node): Node => this.#computed(inner)
     switch (node.kind) {
@@ -74,6 +74,6 @@ export class MetricValue {
   }
 }
 
-/** The same wherever it stands. */
+/** Returns a key that is the same for equal statistics. */
 const keyOf = (statistic: Statistic): string =>
   JSON.stringify(statistic, (key, value: unknown) => (key === 'at' ? undefined : value))

@@ -1,11 +1,14 @@
-/** Why days of a series are read, as sentences for who asks what a run would do. */
+/** Says why days of a series are read, for a person who asks what a run would do. */
 import type { PartitionRules } from '@assay/model/metric'
 
-/** A day that is over and has no statistics. */
+/** The reason of a day that is over and has no statistics. */
 export const NOT_KEPT =
   'Not kept: over since the last run, dropped by an audit, or with too many groups to be kept.'
 
-/** A series of which nothing is kept; `others`: how many of its metric are; null: nothing is kept here at all. */
+/**
+ * Says why a series with no kept days is read. `others` is the number of other series of the metric with kept days;
+ * null if days are never kept here.
+ */
 export function becauseNothing(others: number | null): string {
   if (others === null) return 'Nothing is kept here: only a service keeps days.'
   if (others === 0) return 'Nothing of it is kept yet.'

@@ -1,8 +1,11 @@
-/** The values of a series without its seasons, so that levels can be told beside them. */
+/** Removes the seasons from the values of a series, so that levels can be described without them. */
 import { persistentFits } from './persistence/persistent-fits.ts'
 import { lineColumn, seasonColumns } from './seasons.ts'
 
-/** `changes` are the rows before each change of level. Values as they are where there is no season. */
+/**
+ * Returns the values without their seasons, or as they are if there is no season. `changes` are the numbers of rows
+ * before each change of level.
+ */
 export function besideSeasons(
   values: readonly number[],
   rows: readonly number[],

@@ -6,7 +6,9 @@ import { findSeasons, type Season, testSeason } from './seasons.ts'
 
 const YEAR_DAYS = 365.2425
 
-/** The seasons that a step suggests, in steps, the shortest first; none where the calendar suggests none. */
+/**
+ * Returns the seasons that a step suggests, in steps, the shortest first. Returns none if the calendar suggests none.
+ */
 export function calendarSeasons(step: Step): number[] {
   if (step.unit === 'months') return step.size < 12 ? [12 / step.size] : []
   if (step.unit === 'weekdays') return [step.open.size, (step.open.size * YEAR_DAYS) / 7]
@@ -16,11 +18,11 @@ export function calendarSeasons(step: Step): number[] {
   return days.map((day) => day / step.size).filter((period) => period >= 2)
 }
 
-/** Off a whole number by at most this share counts as whole. */
+/** The largest distance from a whole number, as a share, that counts as whole. */
 const WHOLE = 0.01
 const MOST_CYCLES = 4
 
-/** A week in steps of two days is 3.5 steps: two weeks are 7. */
+/** Returns the fewest cycles in whole steps. A week in steps of two days is 3.5 steps, so two weeks are 7. */
 function wholeSteps(period: number): number {
   for (let cycles = 1; cycles <= MOST_CYCLES; cycles++) {
     const length = cycles * period
@@ -30,11 +32,11 @@ function wholeSteps(period: number): number {
 }
 
 export interface FoundSeason extends Season {
-  /** Whole steps, for methods that need them: of one cycle, or of the fewest that are whole. */
+  /** The whole steps of one cycle, or of the fewest cycles that are whole, for methods that need them. */
   steps: number
 }
 
-/** The seasons that the values show at these rows, the shortest first, at a chance of 5 % of any where there is none. */
+/** Returns the seasons that the values show at these rows, the shortest first. The chance of any false one is 5 %. */
 export function seasonsOf(step: Step, values: readonly number[], rows: readonly number[]): FoundSeason[] {
   if (values.length < 8 || values.every((value) => value === values[0])) return []
   const candidates = calendarSeasons(step)

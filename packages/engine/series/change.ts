@@ -18,13 +18,15 @@ const TAILS: readonly [df: number, weight: number][] = [
   [3, 3],
   [2, 1],
 ]
-/** The least earlier changes by which one is judged. */
+/** The fewest earlier changes that can judge one. */
 export const LEAST_CHANGES = 8
 const LEAST_SEASONAL = 3
 /** Changes below this share of the largest value are rounding. */
 const ROUNDING = 1e-9
 
-/** Returns null where there are too few values to tell. `periods`: lengths of seasons, in steps. */
+/**
+ * Returns the p of the last change, or null if there are too few values. `periods` are lengths of seasons, in steps.
+ */
 export function chanceOfLastChange(values: readonly number[], periods: readonly number[]): number | null {
   const changes = values.slice(1).map((value, index) => value - values[index]!)
   const history = changes.slice(0, -1)
@@ -50,7 +52,10 @@ export function chanceOfLastChange(values: readonly number[], periods: readonly 
 const areAlike = (changes: readonly number[], near: number): boolean =>
   changes.every((one) => Math.abs(one - changes[0]!) <= near)
 
-/** Two-sided chance of a change at least this far from the usual one; differences up to `near` are none. */
+/**
+ * Returns the two-sided chance of a change at least this far from the usual one. Differences up to `near` count as
+ * none.
+ */
 function chance(history: readonly number[], change: number, near: number): number {
   const n = history.length
   if (areAlike(history, near)) return Math.abs(change - history[0]!) <= near ? 1 : 0

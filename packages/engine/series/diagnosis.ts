@@ -1,6 +1,7 @@
 /**
- * The one diagnosis of a series, by which all methods over time choose their model. Residuals are those of ordinary least
- * squares beside a line and the seasons found; whether neighbours are alike is asked beside the levels found, too.
+ * Makes the single diagnosis of a series, by which all methods over time choose their model. Residuals are those of
+ * ordinary least squares from a line and the seasons found. Whether neighbours are alike is judged after the levels are
+ * removed too.
  */
 import { type FoundSeason, seasonsOf } from './calendar-seasons.ts'
 import { type Grid, stepName } from './grid.ts'
@@ -13,7 +14,7 @@ import { stepsAt } from './spikes/short-levels.ts'
 import { columnOf } from './spikes/stretches.ts'
 
 export interface Diagnosis {
-  /** "day", "month", "2 hours"; null where time is a number or follows no step. */
+  /** The name of the step: "day", "month", "2 hours"; null if time is a number or follows no step. */
   step: string | null
   time_zone: string
   first: Time | null
@@ -21,21 +22,23 @@ export interface Diagnosis {
   last: Time | null
   /** Whether the data end in an unfinished period. */
   partial_last: boolean
-  /** Steps without a row, and what they are taken for. */
+  /** The number of steps without a row, and how they are treated. */
   gaps: { n: number; treated: 'missing' | 'zero' }
-  /** In steps, shortest first; `strength` is the share of the variance beside the line, 0 to 1. */
+  /**
+   * The seasons with periods in steps, shortest first. `strength` is the share of the variance around the line, 0 to 1.
+   */
   seasons: { period: number; strength: number }[]
-  /** Lag-1 autocorrelation of the residuals beside the levels; null below 8 values, and where none are left. */
+  /** The lag-1 autocorrelation of the residuals from the levels; null below 8 values, or if no residuals are left. */
   autocorrelation: number | null
-  /** Whether that is beyond 2.58 standard errors. */
+  /** Whether the autocorrelation is beyond 2.58 standard errors. */
   autocorrelated: boolean
   /** Whether the logarithms of the values are nearer to normal noise. */
   log_scale: boolean
   /** Whether the residuals have an excess kurtosis above 3. */
   heavy_tails: boolean
-  /** Whole numbers from 0 on, of at most 50 on average. */
+  /** Whether the values are whole numbers from 0 on, of at most 50 on average. */
   counts: boolean
-  /** Over half of the values are zero, or over half of the steps have no row. */
+  /** Whether over half of the values are zero, or over half of the steps have no row. */
   sparse: boolean
   level_shifts: { index: number; time: Time }[]
 }
@@ -46,7 +49,7 @@ const HEAVY = 3
 const MOST_COUNT = 50
 /** Squares of residuals below this share of those of the values are rounding. */
 const ROUNDING = 1e-24
-/** Log likelihoods. */
+/** The least gain in log likelihood for which logarithms are preferred. */
 const CLEARLY_BETTER = 2
 
 export function diagnose(
@@ -89,7 +92,9 @@ export function diagnose(
   }
 }
 
-/** Residuals from which the levels are taken out as well: after a change of level neighbours on the same level are no more alike than chance. */
+/**
+ * Returns the residuals with the levels removed. Otherwise neighbours would look alike only because they share a level.
+ */
 function besideLevels(
   values: readonly number[],
   rows: readonly number[],
@@ -108,7 +113,7 @@ function besideLevels(
   return dot(rest, rest) > ROUNDING * dot(values, values) ? rest : left
 }
 
-/** Over pairs one step apart. */
+/** Returns the correlation of residuals over pairs one step apart. */
 function neighbours(residuals: ArrayLike<number>, rows: readonly number[]): number | null {
   const whole = dot(residuals, residuals)
   if (!(whole > 0)) return null
@@ -136,7 +141,7 @@ function prefersLog(
   return -0.5 * n * Math.log(logged) - jacobian > -0.5 * n * Math.log(plain) + CLEARLY_BETTER
 }
 
-/** Of residuals, whose mean is 0. */
+/** Returns the excess kurtosis of residuals, whose mean is 0. */
 function excessKurtosis(residuals: ArrayLike<number>): number {
   const n = residuals.length
   const second = dot(residuals, residuals) / n

@@ -1,11 +1,11 @@
-/** Weights that make the noise of a series even where its spread changes along it. */
+/** Computes weights that make the noise of a series even if its spread changes along it. */
 import { dot, residualsOf } from './persistence/residuals.ts'
 import { medianOf } from './spikes/tails.ts'
 
-/** The rows on either side that show the spread at a row: at least so many, and a share of all. */
+/** The number of rows on either side that show the spread at a row: at least this many, and a share of all. */
 const LEAST = 8
 const SHARE = 0.125
-/** Sizes count up to so many medians, so that one outlier is no spread. */
+/** The largest size that counts, in medians, so that one outlier is no spread. */
 const WINSOR = 4
 
 /**

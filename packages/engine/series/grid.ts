@@ -1,7 +1,8 @@
 /**
- * The step of a series, and the series on even steps: what STL, ETS and their like need. Months and years count as
- * even steps although their days differ, and so do the days of the weekdays that are open: of an office Monday to Friday, of a shop often Saturday, too. A step without a row is marked as not observed; its value
- * is interpolated for methods that need one at each step. A series without a step is taken in its order, with a note.
+ * Finds the step of a series and puts the series on even steps, as STL, ETS and similar methods need. Months and years
+ * count as even steps although their days differ. So do the days of the open weekdays, for example Monday to Friday of
+ * an office. A step without a row is marked as not observed. Its value is interpolated for methods that need one at
+ * each step. A series without a step is taken in its order, with a note.
  */
 import { clockInZone, type DateUnit, monthsAfter, weekdayOf } from '@assay/model/dates'
 import { openWeekdays, WORKING } from '../methods/shared/time/due.ts'
@@ -11,7 +12,7 @@ import { wallOf } from './on-the-wall.ts'
 export type Step =
   | { unit: 'months'; size: number }
   | { unit: 'days'; size: number }
-  /** 0 is Sunday. */
+  /** The open weekdays; 0 is Sunday. */
   | { unit: 'weekdays'; open: ReadonlySet<number> }
   | { unit: 'number'; size: number }
   | { unit: 'order' }
@@ -19,27 +20,27 @@ export type Step =
 export interface Grid {
   step: Step
   times: Time[]
-  /** As in the series: days since 1970-01-01, or the numbers. */
+  /** The positions as in the series: days since 1970-01-01, or the numbers. */
   positions: number[]
-  /** Over `unit`, as in the series. */
+  /** The values over `unit`, as in the series. */
   values: number[]
   /** False if the value was interpolated. */
   observed: boolean[]
-  /** The steps that no clock of the zone shows, where it is put forward. */
+  /** The steps that no clock of the zone shows, because the clocks go forward. */
   skipped: ReadonlySet<number>
   time_zone: string | undefined
   /** The first and the last position of the series, on the clocks of the zone if its times follow these. */
   ends: { first: number; last: number }
-  /** The time `ahead` steps after the last one. */
+  /** Returns the time `ahead` steps after the last one. */
   after(ahead: number): Time
   /**
-   * The row of that time, counted after the last row. Rows follow the clocks of the zone, which may be put forward or
-   * back.
+   * Returns the row of that time, counted after the last row. Rows follow the clocks of the zone, which may go forward
+   * or back.
    */
   rowAfter(ahead: number): number
 }
 
-/** The position `ahead` steps after `from`. */
+/** Returns the position `ahead` steps after `from`. */
 type Onward = (from: number, ahead: number) => number
 
 const LEAST = 3
@@ -128,7 +129,7 @@ function followsClocks(
   return Math.abs(rows - indices.at(-1)!) < 0.5
 }
 
-/** The rows to come of a series by the hour. */
+/** Returns the function that gives the rows to come of a series by the hour. */
 function rowsByTheClock(
   series: Series,
   step: Step & { unit: 'days' },
@@ -158,7 +159,7 @@ function rowsByTheClock(
 /** The most steps of a grid, and the least share of them that must have a value. */
 const MOST_STEPS = 100_000
 const LEAST_SHARE = 0.05
-/** In days. */
+/** One second, in days. */
 const SECOND = 1 / 86_400
 
 function stepOf(series: Series): { step: Step; indices: number[] } {
@@ -201,7 +202,7 @@ function evenStep(series: Series, unit: 'days' | 'number'): { step: Step; at: nu
   return { step: { unit, size }, at: at.map(Math.round) }
 }
 
-/** Even steps of the clocks of the zone. */
+/** Finds even steps on the clocks of the zone. */
 function clockStep(series: Series): { step: Step; at: number[] } | null {
   const { offsets, positions } = series
   if (!offsets) return null
@@ -211,7 +212,7 @@ function clockStep(series: Series): { step: Step; at: number[] } | null {
   return found && { ...found, step: { ...found.step, size: median(gapsOf(positions)) } as Step }
 }
 
-/** How many steps before a row the clocks of the zone do not show. */
+/** Counts the steps before a row that the clocks of the zone do not show. */
 function skippedBefore({ offsets, positions }: Series, step: Step, row: number): number {
   if (!offsets || step.unit !== 'days' || row === 0) return 0
   const passed = offsets.filter(({ from }) => from > positions[row - 1]! && from <= positions[row]!)
@@ -219,20 +220,20 @@ function skippedBefore({ offsets, positions }: Series, step: Step, row: number):
   return Math.max(0, Math.round(forward.reduce((sum, one) => sum + one, 0) / step.size))
 }
 
-/** The days of times that all have the same hour; null of others. */
+/** Returns the days if all times have the same hour, else null. */
 function daysOf({ positions }: Series): number[] | null {
   const days = positions.map((position) => Math.floor(position + SECOND))
   const hour = positions[0]! - days[0]!
   return positions.every((position, row) => Math.abs(position - days[row]! - hour) < SECOND) ? days : null
 }
 
-/** Whole days, at any distance from each other: a row only on days when something happened. */
+/** Finds steps of whole days at any distance, for rows that exist only on days with events. */
 function dayStep(series: Series): { step: Step; at: number[] } | null {
   const at = daysOf(series)
   return at && { step: { unit: 'days', size: 1 }, at }
 }
 
-/** Times on the same day of their month (or on its last day): steps of 1, 3 or 12 months. */
+/** Finds steps of 1, 3 or 12 months, for times on the same day of their month (or on its last day). */
 function monthStep(series: Series): { step: Step; at: number[] } | null {
   if (median(gapsOf(series.positions)) < 28) return null
   const dates = series.positions.map((position) => new Date(Math.floor(position + 1e-9) * 86_400_000))
@@ -252,14 +253,14 @@ function weekdayStep(series: Series): { step: Step; at: number[] } | null {
   const open = openWeekdays(positions)
   if (open.size === 7) return null
   const order = [1, 2, 3, 4, 5, 6, 0].filter((day) => open.has(day))
-  // Days since Monday, 1969-12-29.
+  // Positions are days since Monday, 1969-12-29.
   const at = positions.map(
     (position) => order.length * Math.floor((position + 3) / 7) + order.indexOf(weekdayOf(position)),
   )
   return { step: { unit: 'weekdays', open }, at }
 }
 
-/** The position `ahead` steps after `from`. */
+/** Returns the position `ahead` steps after `from`. */
 function positionAfter(series: Series, step: Step, from: number, ahead: number): number {
   switch (step.unit) {
     case 'months': {
@@ -307,7 +308,7 @@ function timeText(series: Series, position: number): Time {
   return series.kind === 'zoned' ? `${seconds}Z` : seconds
 }
 
-/** The name of one step: "month", "day", "15 minutes", "2 hours"; null if it has none. */
+/** Returns the name of one step: "month", "day", "15 minutes", "2 hours"; null if it has none. */
 export function stepName(step: Step): string | null {
   switch (step.unit) {
     case 'months':
@@ -339,13 +340,13 @@ export function stepName(step: Step): string | null {
   }
 }
 
-/** What steps are counted by: "day", or "time" where a step has no name of its own, as one of 15 minutes. */
+/** Returns the noun that counts steps: "day", or "time" for a step without a name of its own, such as 15 minutes. */
 export function countedStep(step: Step): string {
   const name = stepName(step)
   return name === null || /^\d/u.test(name) ? 'time' : name
 }
 
-/** The calendar unit that a step begins, for words; null where it is none. */
+/** Returns the calendar unit that a step begins, for sentences; null if there is none. */
 export function unitOf(step: Step): DateUnit | null {
   return unitNamed(stepName(step))
 }

@@ -1,6 +1,6 @@
 /**
- * Every change of level in a series: binary segmentation (Vostrikova 1981) with a test in place of a penalty. The
- * strongest change is taken where it is more than its noise (level-shift.ts), then each side is searched in the same
+ * Finds every change of level in a series by binary segmentation (Vostrikova 1981) with a test in place of a penalty.
+ * The strongest change is accepted if it exceeds its noise (level-shift.ts). Then each side is searched in the same
  * way. Several changes can hide each other, because together they look like a random walk. So if the whole shows none,
  * overlapping parts of a half and a quarter of it are searched (seeded segmentation, Kovacs, Buhlmann, Li and Munk,
  * Biometrika 110, 2023), with p corrected for their number.
@@ -17,44 +17,44 @@ import { medianOf } from './spikes/tails.ts'
 const ALPHA = 0.05
 /** The chance of a false change over all parts together. */
 const ALPHA_OF_PARTS = 0.01
-/** Fewer rows than this show no change among several. */
+/** The fewest rows of a part that can show a change among several. */
 const LEAST_PART = 20
-/** A share of the variance. */
+/** A share of the variance below this is rounding. */
 const ROUNDING = 1e-6
-/** The most changes that are looked for. */
+/** The most changes that are searched. */
 const MOST = 50
 
-/** A change so near to an end of a level that returns is that end. */
+/** The distance from an end of a returning level within which a change is that end. */
 const NEAR_END = 2
 
-/** A model takes in one change of level for so many values. */
+/** A model may have one change of level for each of so many values. */
 const VALUES_A_LEVEL = 20
 
-/** Returns the most changes of level that a model of `n` values takes in. */
+/** Returns the most changes of level that a model of `n` values may have. */
 export const mostLevels = (n: number): number => Math.floor(n / VALUES_A_LEVEL)
 
 export interface LevelChange {
-  /** Rows before the change. */
+  /** The number of rows before the change. */
   index: number
-  /** Corrected for the search. */
+  /** The p, corrected for the search. */
   p: number
-  /** Beside which the level changes. */
+  /** The curve beside which the level changes. */
   curve: Curve
 }
 
 type Found = Pick<LevelChange, 'index' | 'p'>
 
-/** The strongest change of the rows from one to another, where p is below `alpha`; `whole` allows for a line. */
+/** Returns the strongest change between two rows if its p is below `alpha`. `whole` allows for a line. */
 type Strongest = (from: number, to: number, whole: boolean, alpha: number) => Found | null
 
 export interface Levels {
-  /** Ascending. */
+  /** The changes, ascending. */
   changes: LevelChange[]
-  /** Levels that come back too soon to last, ascending. */
+  /** The stretches: levels that return too soon to last, ascending. */
   stretches: Stretch[]
 }
 
-/** The changes, ascending. */
+/** Returns the changes, ascending. */
 export const levelChanges = (
   values: readonly number[],
   rows: readonly number[],
@@ -69,7 +69,7 @@ export function levelsOf(
   const found: Found[] = []
   const beside = seasons.flatMap(({ period }) => seasonColumns(rows, period))
   if (beside.length > 0 && isRounding(values, beside)) return { changes: [], stretches: [] }
-  // A step explains less of a slow walk than a line does, so the line stays in the model beside it.
+  // A step explains less of a slow walk than a line does, so the model keeps the line beside the step.
   const rises = (judgeLine(values, rows, seasons, { beneath: false })?.p ?? 1) < ALPHA
   const strongest: Strongest = (from, to, whole, alpha) => {
     const columns = beside.map((column) => column.slice(from, to))
@@ -98,8 +98,9 @@ export function levelsOf(
 }
 
 /**
- * A level that leaves and comes back hides both its changes: beside one of them alone the other looks like a series that wanders. Such pairs are tested
- * together (circular segmentation, Olshen, Venkatraman, Lucito and Wigler, Biostatistics 5, 2004). All changes, ascending, and what returns too soon.
+ * Finds the changes of levels that leave and return. Such a level hides both its changes: beside one of them alone the
+ * other looks like a wandering series. So pairs are tested together (circular segmentation, Olshen, Venkatraman, Lucito
+ * and Wigler, Biostatistics 5, 2004). Returns all changes, ascending, and the levels that return too soon.
  */
 function withLevelsThatReturn(
   known: readonly Found[],
@@ -124,7 +125,7 @@ function withLevelsThatReturn(
   }
 }
 
-/** Where the season itself wanders: the changes that the means of whole cycles show, too. */
+/** Returns the changes that the means of whole cycles also show, for a series whose season wanders. */
 function besideDrift(
   changes: readonly LevelChange[],
   values: readonly number[],
@@ -151,7 +152,7 @@ function isRounding(values: readonly number[], beside: readonly (readonly number
   return dot(before.left, before.left) < ROUNDING * dot(before.beside, before.beside)
 }
 
-/** The strongest change of the overlapping parts, where it is more than chance over all of them. */
+/** Returns the strongest change of the overlapping parts if it is more than chance over all of them. */
 function inParts(values: readonly number[], from: number, to: number, strongest: Strongest): Found | null {
   const length = to - from
   const parts = [2, 4].flatMap((share) => {
@@ -174,7 +175,10 @@ function inParts(values: readonly number[], from: number, to: number, strongest:
   return p < ALPHA_OF_PARTS ? { index: best.index, p } : null
 }
 
-/** A first look: whether some step is more than five standard errors, of noise as the differences of neighbours show it. */
+/**
+ * Tells quickly whether some step may exist: it exceeds five standard errors of the noise that differences of
+ * neighbours show.
+ */
 function mayStep(values: readonly number[]): boolean {
   const n = values.length
   const steps = values.slice(1).map((value, row) => Math.abs(value - values[row]!))

@@ -22,7 +22,7 @@ import {
 import { medianOf } from './spikes/tails.ts'
 
 export interface LevelShift {
-  /** Rows before the change. */
+  /** The number of rows before the change. */
   index: number
   /** How far the level moves, in the values' own unit. */
   size: number
@@ -32,30 +32,30 @@ export interface LevelShift {
 /** The least share of the rows on either side. */
 const EDGE = 0.05
 const LEAST = 4
-/** Fewer rows beyond a change than these are no level. */
+/** The fewest rows beyond a change that are a level. */
 const LEAST_OUTSIDE = 2
-/** From this p value on a change is not told. */
+/** The p value from which a change is not reported. */
 const TOLD = 0.05
-/** Places that are looked at first in a long series. */
+/** The most positions that are tried first in a long series. */
 const PLACES = 400
-/** The most jumps that are tried beside them: one for so many values, at most `JUMPS`. */
+/** The most jumps that are tried in addition: one for so many values, at most `JUMPS`. */
 const JUMPS = 50
 const VALUES_A_JUMP = 20
 /**
  * Every sixth of these positions is tried for each persistence. The others are tried only for persistences whose log
- * likelihood lies within so much of the highest.
+ * likelihood lies within this distance of the highest.
  */
 const SPARSE = 6
 const FAR = 10
-/** A weight. */
+/** A weight below this is neglected. */
 const NEGLIGIBLE = 1e-9
-/** Below these shares, the rest of a step and of the values beside the other columns is rounding. */
+/** Below these shares, what remains of a step and of the values after the other columns is rounding. */
 const SHARE = 1e-13
 const ROUNDING = 1e-20
 
 /**
- * Returns null where there are too few rows, and where p is certainly not below `alpha`. `base` holds the columns that
- * explain the series otherwise, without a constant.
+ * Returns the strongest shift. Returns null if there are too few rows, or if p is certainly not below `alpha`. `base`
+ * holds the columns that otherwise explain the series, without a constant.
  */
 export function strongestShift(
   given: readonly number[],
@@ -95,7 +95,10 @@ function nearer(values: readonly number[], one: number, other: number): number {
   return apart(other) < apart(one) ? other : one
 }
 
-/** The values with the one that makes most of the step on its shorter side put back to the median of the other side. */
+/**
+ * Returns the values with one value replaced. It is the one on the shorter side that makes most of the step, and it
+ * gets the median of the other side.
+ */
 function withoutFarthest(values: readonly number[], index: number, size: number): number[] {
   const after = values.length - index <= index
   const [side, other] = after
@@ -157,13 +160,13 @@ function search(
   return { ...found, index: scan.best() }
 }
 
-/** The places between those that are tried and the nearer end of the series. */
+/** Returns the positions between those that are tried and the nearer end of the series. */
 function outside(index: number, edge: number, n: number): number[] {
   const [from, to] = index < n / 2 ? [LEAST_OUTSIDE, edge - 1] : [n - edge + 1, n - LEAST_OUTSIDE]
   return Array.from({ length: Math.max(0, to - from + 1) }, (_, at) => from + at)
 }
 
-/** Every `stride`th place. */
+/** Returns every `stride`th position. */
 function placesOf(n: number, edge: number, stride: number): number[] {
   const places: number[] = []
   for (let index = edge; index <= n - edge; index += stride) places.push(index)
@@ -186,7 +189,7 @@ function largestJumps(y: readonly number[], edge: number): number[] {
   return places
 }
 
-/** The persistences that may count, by their likeliest step so far, and the last one, which is asked of every step. */
+/** Returns the persistences that may count, by their likeliest step so far, and always the last one. */
 function likelyOf(scans: readonly (Scan | null)[]): Scan[] {
   const ends = scans.map((scan) => scan?.end().likelihood ?? Number.NEGATIVE_INFINITY)
   const top = Math.max(...ends)
@@ -195,13 +198,15 @@ function likelyOf(scans: readonly (Scan | null)[]): Scan[] {
   ) as Scan[]
 }
 
-/** Products of a step at each row with each column: of the same rows, of neighbours on either side, of the last row. */
+/**
+ * The products of a step at each row with each column: of the same rows, of neighbours on either side, of the last row.
+ */
 interface Sums {
-  /** Those of all columns at a row stand side by side. */
+  /** The products of all columns at a row, side by side. */
   same: Float64Array
   neighbours: Float64Array
   last: Float64Array
-  /** Of the step with itself. */
+  /** The products of the step with itself. */
   own: { same: Float64Array; neighbours: Float64Array; last: number }
 }
 
@@ -233,15 +238,15 @@ function sumsOf(columns: readonly Float64Array[], weights: Float64Array): Sums {
 
 interface Scan {
   look(places: readonly number[]): void
-  /** The place that fits best so far. */
+  /** Returns the position that fits best so far. */
   best(): number
   end(): Best
 }
 
 /**
- * The places of a step (0 before `index`, 1 from it on) at one persistence. The factor of the other columns is made
- * once; the products of the step with each column come from that column's sums. Returns null where the columns depend
- * on each other.
+ * Tries a step (0 before `index`, 1 from it on) at each position, at one persistence. The factor of the other columns
+ * is computed once. The products of the step with each column come from that column's sums. Returns null if the columns
+ * depend on each other.
  */
 function scanOf(moments: Moments, sums: Sums, n: number, a: number): Scan | null {
   const factor = factorAt(moments, a)
@@ -257,7 +262,7 @@ function scanOf(moments: Moments, sums: Sums, n: number, a: number): Scan | null
   let explained = 0
   let best = 0
   const look = (index: number): void => {
-    // Of the step with itself, then beside the other columns.
+    // The product of the step with itself comes first, then what remains of it after the other columns.
     const whole = square * own.same[index]! - a * own.neighbours[index]! - a * a * own.last
     let left = whole
     let rest = 0
@@ -285,7 +290,10 @@ function scanOf(moments: Moments, sums: Sums, n: number, a: number): Scan | null
   }
 }
 
-/** F of a step that explains so much, and the likelihood. The step itself is left out: its size depends on where it stands. */
+/**
+ * Returns F of a step that explains this much, and the likelihood. The likelihood omits the step's own size, because
+ * that depends on its position.
+ */
 function fitWith(factor: Float64Array, width: number, explained: number, n: number, a: number) {
   const size = width - 1
   const df = n - width

@@ -17,15 +17,16 @@ import { slopeChance } from './persistence/wandering-slope.ts'
 import { lineColumn, seasonColumns } from './seasons.ts'
 
 const ALPHA = 0.05
-/** Fewer cycles show no line of their own. */
+/** The fewest cycles that show a line of their own. */
 const LEAST_CYCLES = 4
 
 /**
  * Returns the line of the values over their rows, or null if nothing varies. If the errors are no random walk, the
  * larger p of the values and of their normal scores holds. A significant line must also hold with each value weighted
  * by the spread around it, because a spread that jumps near an end looks like a line. Unless `beneath` is false, it
- * must also hold beside a slow walk beneath noise, and may hold beside that alone where the errors are no walk without noise. If
- * the slope or the season itself may wander, the line must be more than that explains. The interval of a line that is not significant contains 0.
+ * must also hold beside a slow walk beneath noise. If the errors are not a walk without noise, it may hold beside the
+ * slow walk alone. If the slope or the season itself may wander, the line must exceed what that explains. The interval
+ * of a line that is not significant contains 0.
  */
 export function judgeLine(
   given: readonly number[],
@@ -57,14 +58,14 @@ export function judgeLine(
   return unclaimedAbove(fit, p)
 }
 
-/** With the larger p; an interval of a line that is not told holds 0. */
+/** Returns the fit with the larger p. The interval of a line that is not reported contains 0. */
 function unclaimedAbove(fit: PersistentFit, other: number): PersistentFit {
   const p = Math.max(fit.p, other)
   if (p < ALPHA) return { ...fit, p }
   return { ...fit, p, low: Math.min(fit.low, 0), high: Math.max(fit.high, 0) }
 }
 
-/** The chance of the line by the means of whole cycles, where the season itself wanders; else 0. */
+/** Returns the chance of the line by the means of whole cycles if the season itself wanders, else 0. */
 function byCycles(
   values: readonly number[],
   rows: readonly number[],
@@ -79,7 +80,7 @@ function byCycles(
   return judgeLine(means, cycles, [], { beneath: false })?.p ?? 1
 }
 
-/** Of constant, line and waves those that hardly move over so many values. */
+/** Returns how many of constant, line and waves hardly move over so many values. */
 const slowOf =
   (rows: readonly number[], seasons: readonly { period: number }[]) =>
   (length: number): number =>

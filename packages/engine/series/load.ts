@@ -1,6 +1,6 @@
 /**
- * A time series out of a relation, in order of time: one value a time, at most 50,000 of them. Rows without a time or
- * a finite value are left out and counted; where a time occurs more than once its values are averaged, with a note.
+ * Loads a time series from a relation, in order of time: one value a time, at most 50,000 of them. Rows without a time
+ * or a finite value are left out and counted. If a time occurs more than once, its values are averaged, with a note.
  */
 import type { Doubt } from '@assay/model/insight'
 import { cellSql, isNumeric, isZoned, numberSql, timeColumn } from '../methods/shared/columns.ts'
@@ -14,7 +14,7 @@ import { medianOf } from './spikes/tails.ts'
 export const MAX_POINTS = 50_000
 
 const DAY_SECONDS = 86_400
-/** Microseconds. */
+/** One hour in microseconds. */
 const HOUR = 3_600_000_000
 
 export type Time = string | number
@@ -26,11 +26,11 @@ export interface Offset {
 
 export interface Series {
   times: Time[]
-  /** Where each time lies: days since 1970-01-01, or the number itself. */
+  /** The position of each time: days since 1970-01-01, or the number itself. */
   positions: number[]
-  /** What the time column is, for labels of times that are not in the data. */
+  /** The kind of the time column, for labels of times that are not in the data. */
   kind: 'number' | 'date' | 'timestamp' | 'zoned'
-  /** Of moments: the zone whose clocks tell them in words. */
+  /** For moments: the zone whose clocks sentences use. */
   time_zone?: string
   /**
    * The changes of the zone's clocks within the series: how many days the clocks are ahead of the positions, from which
@@ -114,10 +114,10 @@ export async function loadSeries(
     : plain
 }
 
-/** Steps of this many days or more do not tell the hour. */
+/** The least step, in days, that does not show the hour. */
 export const HOURLY = 0.5
 
-/** The series with what the clocks of the zone show, where these change over it. */
+/** Adds to the series what the clocks of the zone show, if these change over it. */
 function byTheClock(series: Series, walls: readonly number[]): Series {
   const { positions, times, values } = series
   const gaps = positions.slice(1).map((position, row) => position - positions[row]!)

@@ -8,17 +8,17 @@ import { medianOf } from './spikes/tails.ts'
 
 const DAY = 86_400_000
 const MINUTE = 60_000
-/** Days. Of steps of an hour or less every one is there when clocks change, or is not (grid.ts). */
+/** One hour in days. A step of an hour or less either exists or not when clocks change (grid.ts). */
 const HOUR = 1.001 / 24
 
 export interface Wall {
-  /** What the clocks show at the times of the series, in days as the positions are. */
+  /** The clock times of the series, in days as the positions are. */
   shown: number[]
-  /** The position at which they show `step` of what they show at `from`. */
+  /** Returns the position at which the clocks show `step` of what they show at `from`. */
   after(from: number, step: (shown: number) => number): number
 }
 
-/** Returns null where the times are even steps in time, or have no zone. */
+/** Returns the clocks of the series, or null if the times are even steps in time, or have no zone. */
 export function wallOf({ kind, time_zone, positions, offsets }: Series): Wall | null {
   if (kind !== 'zoned' || time_zone === undefined || time_zone === 'UTC' || positions.length < 2) return null
   const gap = medianOf(positions.slice(1).map((position, row) => position - positions[row]!))
@@ -45,7 +45,7 @@ export function wallOf({ kind, time_zone, positions, offsets }: Series): Wall | 
   }
 }
 
-/** Whole minutes are read from the clocks; what is left of a minute stays. */
+/** Moves a time by its clock. The clock is read to whole minutes, and the rest of a minute stays. */
 function moved(days: number, to: (minute: number) => number): number {
   const at = Math.round(days * DAY)
   const minute = Math.floor(at / MINUTE) * MINUTE
@@ -55,7 +55,7 @@ function moved(days: number, to: (minute: number) => number): number {
 const isMultiple = (position: number, unit: number): boolean =>
   Math.abs(position / unit - Math.round(position / unit)) * unit * DAY < 1000
 
-/** How many different times of the day, or of the part of it that a step is, there are, to the second. */
+/** Counts the different times within a day, or within a shorter step, to the second. */
 function timesOfUnit(positions: readonly number[], unit: number): number {
   const seconds = Math.round(unit * 86_400)
   return new Set(positions.map((position) => Math.round(position * 86_400) % seconds)).size

@@ -17,7 +17,9 @@ export interface Cut {
   at?: string
 }
 
-/** The day after the period that begins on `start`; null for steps of less than a day, of numbers or of none. */
+/**
+ * Returns the day after the period that begins on `start`; null for steps below a day, of numbers, or without a step.
+ */
 export function endOf(step: Step, start: number): number | null {
   if (step.unit === 'months') return monthsAfter(start, step.size)
   if (step.unit === 'days' && step.size >= 1) return start + step.size
@@ -54,7 +56,7 @@ export async function lastCut(
   return end - first < 2 ? dayCut(own, first) : dataCut(own, first, end)
 }
 
-/** Of a step that divides the day, as an hour. */
+/** Returns the cut of a step that divides the day, such as an hour. */
 async function stepCut(
   size: number,
   start: number,
@@ -77,14 +79,14 @@ async function stepCut(
   return { until: day, end: day + 1, by: 'data', at: until.toSorted().at(-1)! }
 }
 
-/** Milliseconds since 1970 on the clock of a zone. */
+/** Returns milliseconds since 1970 on the clock of a zone. */
 const onClock = (instant: string, zone: string): number =>
   Date.parse(`${clockInZone(instant, zone).replace(' ', 'T')}Z`)
 
-/** Whether a day is cut off by the clock of each column that ends, or begins, on it. */
+/** Tells whether a day is cut off by the clock of each column that ends, or begins, on it. */
 const isCut = (clocks: readonly (number | null)[]): boolean => clocks.length > 0 && !clocks.includes(null)
 
-/** The data end within the day, by the clock of every time of the day that ends on it. */
+/** Returns the cut if the data end within the day, by the clock of every time column that ends on it. */
 function dayCut(columns: Extent['columns'], day: number): Cut | null {
   if (columns.some(({ last }) => last > day)) return null
   const until = columns.flatMap(({ last, hours }) => (last === day && hours ? [hours.until] : []))
@@ -92,7 +94,9 @@ function dayCut(columns: Extent['columns'], day: number): Cut | null {
   return { until: day, end: day + 1, by: 'data', at: clock(Math.max(...until.map(Number))) }
 }
 
-/** The data end inside the period, and the row after the last whole day would be due inside it, too. */
+/**
+ * Returns the cut if the data end inside the period, and the row after the last whole day would also be due inside it.
+ */
 function dataCut(columns: Extent['columns'], first: number, end: number): Cut | null {
   const within = columns.filter(({ last }) => first <= last && last < end)
   if (within.length === 0) return null

@@ -139,7 +139,7 @@ test('midnights of a clock that was not moved for summer time are days, and even
       `select timezone('UTC', (date '2024-02-12' + i::int)::timestamp) + ${moment} as t, i % 7 as v from range(${n}) t(i)`,
     )
   const zone = { time_zone: 'Europe/Berlin' }
-  // 23:00 in UTC is midnight in Berlin in winter, and an hour after it from 31 March on.
+  // 23:00 in UTC is midnight in Berlin in winter, and one hour later from 31 March on.
   const { diagnosis, series } = await read(await at("interval '-1 hour'"), {}, zone)
   assert.deepEqual([diagnosis.step, diagnosis.first, diagnosis.last], ['day', '2024-02-12', '2024-04-11'])
   assert.equal(series.times.length, 60)
@@ -231,7 +231,7 @@ test('empty, constant and one-value series have a diagnosis without claims', asy
   }
 })
 
-/** A season of 24 hours by the clocks of Berlin, from a time in UTC on. */
+/** Makes a season of 24 hours by the clocks of Berlin, from a time in UTC on. */
 const berlin = (from: string, n: number, where = 'true'): Promise<Relation> =>
   relation(
     `select timezone('UTC', u) as t, 100 + 50 * sin(2 * pi() * extract(hour from timezone('Europe/Berlin', timezone('UTC', u))) / 24) + (hash(i) % 100) / 50.0 as v
@@ -262,7 +262,7 @@ test('hours follow the clocks of the zone over summer time: a season stays, and 
 })
 
 test('hours without a row beside the one that no clock shows keep their times, and it is no value', async () => {
-  // 31 March 2024, 01:00 in UTC is the first hour of summer time.
+  // On 31 March 2024, 01:00 in UTC is the first hour of summer time.
   const gone = [268, 269, 270].map((i) => new Date(Date.UTC(2024, 2, 20, i)).toISOString().slice(0, 19))
   const table = await berlin('2024-03-20 00:00', 480, 'i not in (268, 269, 270)')
   const { series } = await read(table, { missing: 'zero' }, { time_zone: 'Europe/Berlin' })

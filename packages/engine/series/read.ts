@@ -42,7 +42,7 @@ export interface SeriesOptions {
 export interface ReadSeries {
   /** The values that the method works on, over `series.unit`. */
   series: Series
-  /** The same on even steps; what is not observed is interpolated. */
+  /** The same values on even steps. Values that are not observed are interpolated. */
   grid: Grid
   /** The step of each value of `series`. */
   rows: number[]
@@ -51,7 +51,7 @@ export interface ReadSeries {
   measure: Measure
   diagnosis: Diagnosis
   doubts: Doubt[]
-  /** Of a ratio: the denominators of the values of `series`. */
+  /** For a ratio: the denominators of the values of `series`. */
   sizes?: Sizes
 }
 
@@ -137,7 +137,7 @@ function slice(series: Series, from: number, to?: number): Series {
   }
 }
 
-/** Every step of the grid that clocks show as a value of the series: zero where there was no row. */
+/** Returns every step of the grid that clocks show as a value of the series, with zero for a step without a row. */
 function withZeros(series: Series, grid: Grid): { series: Series; grid: Grid } {
   const observed = grid.values.map((_, step) => !grid.skipped.has(step))
   const values = grid.values.map((value, step) => (grid.observed[step] || !observed[step] ? value : 0))

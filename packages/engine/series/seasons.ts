@@ -1,33 +1,34 @@
 /**
- * The seasons of a series. A season is a set of harmonics of its period, tested beside a line, the seasons found before it
- * and, where the rows hold fewer than four whole cycles, the strongest change of level: a step and a slow wave look alike
- * then. The errors may be as persistent as a random walk (persistent-regression.ts). Two whole cycles are needed.
+ * Finds the seasons of a series. A season is a set of harmonics of its period. It is tested beside a line and the
+ * seasons found before it. If the rows hold fewer than four whole cycles, it is also tested beside the strongest change
+ * of level, because a step and a slow wave then look alike. The errors may be as persistent as a random walk
+ * (persistent-regression.ts). Two whole cycles are needed.
  */
 import { strongestShift } from './level-shift.ts'
 import { persistentTest } from './persistence/persistent-regression.ts'
 import { dot, residualsOf } from './persistence/residuals.ts'
 
 export interface Season {
-  /** Steps; of the calendar's year not whole (365.25 days, 52.18 weeks). */
+  /** The period in steps. The calendar's year is not whole (365.25 days, 52.18 weeks). */
   period: number
   p: number
   /** The share of the variance beside line and level that the season explains, 0 to 1. */
   strength: number
 }
 
-/** Harmonics of a season: all of a short one, three of a long one. */
+/** Returns the harmonics of a season: all of a short one, three of a long one. */
 function harmonicsOf(period: number): number {
   return period <= 12 ? Math.floor(period / 2) : 3
 }
 
 const CYCLES_BESIDE_SHIFT = 4
-/** Measured, 3.5 % stated give 5 % in short series (docs/calibration.md). */
+/** The stated level of the test. By measurement, 3.5 % stated gives 5 % in short series (docs/calibration.md). */
 const ALPHA = 0.035
 
 /** A cache by rows and period, because tests, levels and diagnosis of one series need the same columns. */
 const made = new WeakMap<readonly number[], Map<number, number[][]>>()
 
-/** Columns of cosines and sines; `rows` are the steps at which there are values. */
+/** Returns columns of cosines and sines. `rows` are the steps at which there are values. */
 export function seasonColumns(rows: readonly number[], period: number): readonly number[][] {
   const known = made.get(rows) ?? new Map<number, number[][]>()
   made.set(rows, known)
@@ -46,7 +47,7 @@ function waves(rows: readonly number[], period: number): number[][] {
   return columns
 }
 
-/** A column that rises from -0.5 to 0.5. */
+/** Returns a column that rises from -0.5 to 0.5. */
 export function lineColumn(rows: readonly number[]): number[] {
   const first = rows[0]!
   const length = rows.at(-1)! - first || 1
@@ -111,7 +112,7 @@ export function begunSeasons(
   })
 }
 
-/** The season of one period, tested beside those of `others`. */
+/** Tests the season of one period beside those of `others`. */
 export function testSeason(
   values: readonly number[],
   rows: readonly number[],
@@ -135,7 +136,7 @@ function stepColumn(length: number, index: number): number[] {
   return Array.from({ length }, (_, row) => (row < index ? 0 : 1))
 }
 
-/** By ordinary least squares: the season's share of what is left beside the base. */
+/** Returns the season's share of the variance that the base leaves, by ordinary least squares. */
 function strengthOf(
   values: readonly number[],
   base: readonly (readonly number[])[],

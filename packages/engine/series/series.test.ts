@@ -12,7 +12,7 @@ import { findStretches } from './spikes/stretches.ts'
 
 const rowsOf = (n: number): number[] => Array.from({ length: n }, (_, row) => row)
 
-/** Residuals of a linear congruential generator, centred: noise that is the same on every machine. */
+/** Returns residuals of a linear congruential generator, centred: noise that is the same on every machine. */
 function noise(n: number, seed = 1): number[] {
   let state = seed
   return Array.from({ length: n }, () => {
@@ -130,7 +130,7 @@ test('a change of level is found where it is, and neither a spike nor a slow wan
   assert.ok(shift.p < 0.001 && Math.abs(shift.index - 60) <= 1 && Math.abs(shift.size - 3) < 1)
   const spiked = noise(100).map((value, row) => (row === 99 ? 500_000 : value))
   assert.ok(strongestShift(spiked, [])!.p > 0.05)
-  // Beside a spike equal values have no noise of their own.
+  // Equal values beside a spike have no noise of their own.
   for (const row of [0, 1, 98, 99])
     assert.deepEqual(levelChanges(Array<number>(100).fill(0).with(row, 500_000), rowsOf(100), []), [])
   let found = 0
@@ -228,7 +228,7 @@ test('a spread that jumps near the end makes no line, and a line in it is found 
     noise(200, seed * 7919).map((value, row) => value * (row < 150 ? 1 : 4) + (slope * row) / 200)
   let claims = 0
   for (let seed = 1; seed <= 200; seed++) if (judgeLine(jumps(seed, 0), rows, [])!.p < 0.05) claims += 1
-  // 6 of 200 without weights.
+  // Without weights, 6 of 200 are claimed.
   assert.ok(claims <= 4, String(claims))
   assert.ok(judgeLine(jumps(3, 6), rows, [])!.p < 0.01)
 })
@@ -249,7 +249,8 @@ test('values far from zero are judged as the same values near zero', () => {
     ...findSpikes(values, rows, [], 3, 0.05).spikes.flatMap(({ index, p }) => [index, p]),
   ]
   const expected = judged(near)
-  // A millionth of the values moves: without care its squares lose every digit, and all of noise is a season.
+  // A millionth of the values moves. Without centring, their squares lose every digit, and all of the noise is a
+  // season.
   for (const level of [1e6, -1e8]) {
     const found = judged(near.map((value) => level + value))
     assert.equal(found.length, expected.length)

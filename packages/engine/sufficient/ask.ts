@@ -1,4 +1,4 @@
-/** Rows of a database that computes statistics over them. DuckDB answers by the same code. */
+/** Asks a database for statistics over its rows. DuckDB answers by the same code. */
 import type { Cell } from '@assay/model/insight'
 import type { Expression, From, Select } from '../dialects/language.ts'
 
@@ -11,7 +11,7 @@ export interface Asked {
   ask(select: Select): Promise<Answer[]>
 }
 
-/** A select of computed columns, of which another one reads. */
+/** Returns a select of computed columns, from which another select reads. */
 export const columnsOf = (from: From, list: Readonly<Record<string, Expression>>): From => ({
   select: { from, list },
 })

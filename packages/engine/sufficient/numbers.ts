@@ -1,7 +1,7 @@
 /**
- * The moments of a column in three scans: its range, its mean, and exact sums of the powers of (v - centre), over the
- * greatest distance from the centre, which lies near the mean: nothing cancels and nothing overflows. A value 2^-100
- * times smaller than the largest counts as zero, since some databases treat an underflow as an error.
+ * Computes the moments of a column in three scans: its range, its mean, and exact sums of the powers of (v - centre)
+ * over the greatest distance from the centre. The centre lies near the mean, so nothing cancels and nothing overflows.
+ * A value 2^-100 times smaller than the largest counts as zero, because some databases treat an underflow as an error.
  */
 import {
   and,
@@ -27,14 +27,14 @@ import { powerAbove } from '../methods/shared/sums.ts'
 import { type Asked, columnsOf, numberOf } from './ask.ts'
 import { sumsOf } from './sums.ts'
 
-/** A column as doubles, `v`. */
+/** Returns a column as doubles, `v`. */
 export const valuesOf = ({ from }: Asked, name: string, as = 'v'): From =>
   columnsOf(from, { [as]: double(column(name)) })
 
 export interface NumberRange {
   rows: number
   nulls: number
-  /** Finite values. */
+  /** The number of finite values. */
   n: number
   low: number
   high: number
@@ -56,11 +56,11 @@ export async function rangeOf(asked: Asked, values: From, v = 'v'): Promise<Numb
   }
 }
 
-/** Below this share of the largest value a value counts as zero. */
+/** A value below this share of the largest counts as zero. */
 const TINY = 2 ** -100
 const NEAR_ZERO = 2 ** -80
 
-/** v / unit, with `unit` a power of two above every |v|. */
+/** Returns v / unit, with `unit` a power of two above every |v|. */
 export const scaled = (v: Expression, unit: number): Expression =>
   where(below(size(v), number(unit * TINY)), number(0), over(v, number(unit)))
 
@@ -69,15 +69,15 @@ export const centreOf = (found: number): number => (Math.abs(found) < NEAR_ZERO 
 
 export interface Moments {
   unit: number
-  /** Of v / unit. */
+  /** The mean of v / unit. */
   mean: number
-  /** Sums of the powers of v / unit about the mean. */
+  /** The sums of the powers of v / unit about the mean. */
   squares: number
   cubes: number
   fourths: number
 }
 
-/** Of `n` finite values. */
+/** Computes the moments of `n` finite values. */
 export async function momentsOf(
   asked: Asked,
   values: From,
@@ -113,7 +113,7 @@ export async function momentsOf(
   }
 }
 
-/** The rows with a finite `v`. */
+/** Returns the rows with a finite `v`. */
 export const kept = (values: From): From => ({
   select: { from: values, where: and(finite(column('v'))), list: { v: column('v') } },
 })

@@ -1,4 +1,4 @@
-/** Places by counting, asked of the engine itself. */
+/** Tests order statistics by counting, with the engine itself as the database. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DUCKDB } from '../dialects/duckdb.ts'

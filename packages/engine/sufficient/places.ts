@@ -25,20 +25,20 @@ import { SourceError } from '../sources/source.ts'
 import { type Asked, columnsOf, numberOf } from './ask.ts'
 
 const STEPS = 1024
-/** Rows of a step whose values are fetched. */
+/** The most rows of a step whose values are fetched. */
 const FEW = 5000
-/** Below this width the values themselves are counted. */
+/** The width of a step below which the values themselves are counted. */
 const NARROW = 1e-280
 
 interface Stretch {
   low: number
   high: number
   n: number
-  /** Values below it. */
+  /** The number of values below it. */
   before: number
 }
 
-/** The values at `places` (from 1) of the `n` finite values `v` between `low` and `high`. */
+/** Returns the values at `places` (from 1) of the `n` finite values `v` between `low` and `high`. */
 export async function valuesAt(
   asked: Asked,
   values: From,
@@ -69,13 +69,13 @@ export async function valuesAt(
   return found
 }
 
-/** Each SELECT reads the rows as they are when it runs. */
+/** Returns the error for rows that changed, because each SELECT reads the rows as they are when it runs. */
 const changed = (): SourceError =>
   new SourceError(
     'The rows changed while they were counted there, so that no place among them is known: run the report again, or read a copy that nobody changes.',
   )
 
-/** The stretch in steps, or in its values. */
+/** Divides the stretch into steps, or into its values. */
 async function divided(asked: Asked, values: From, stretch: Stretch): Promise<Stretch[]> {
   const { low, high, n } = stretch
   const v = column('v')
@@ -105,7 +105,7 @@ async function divided(asked: Asked, values: From, stretch: Stretch): Promise<St
   })
 }
 
-/** Where between the bounds a value lies, as an integer. It never falls where the value rises. */
+/** Returns the position of a value between the bounds, as an integer. It never falls when the value rises. */
 function stepOf(v: Expression, { low, high }: Stretch): Expression {
   const half = Number.isFinite(high - low) ? 1 : 0.5
   const away = half === 1 ? minus(v, number(low)) : minus(times(v, number(half)), number(low * half))

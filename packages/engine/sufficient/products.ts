@@ -1,6 +1,6 @@
 /**
- * The products of two columns about their means, in three scans: their ranges, their means, and exact sums over the greatest distance from a
- * centre near each mean, as the moments of one column (numbers.ts).
+ * Computes the products of two columns about their means, in three scans: their ranges, their means, and exact sums
+ * over the greatest distance from a centre near each mean, as for the moments of one column (numbers.ts).
  */
 import {
   and,
@@ -24,14 +24,14 @@ import { centreOf, scaled } from './numbers.ts'
 import { sumsOf } from './sums.ts'
 
 export interface PairThere {
-  /** The rows with a finite x and y; and the further columns. */
+  /** The rows with a finite x and y, and the further columns. */
   rows: From
   n: number
   x: { low: number; high: number }
   y: { low: number; high: number }
 }
 
-/** `more`: further columns, under names of their own. */
+/** Prepares the pair. `more` holds further columns, under names of their own. */
 export async function pairThere(
   { from, ask }: Asked,
   [x, y]: readonly [string, string],
@@ -68,16 +68,19 @@ export const named = (names: readonly string[]): Record<string, Expression> =>
   Object.fromEntries(names.map((name) => [name, column(name)]))
 
 export interface Axis {
-  /** What a distance of 1 is in the column's own values, and where distances begin. */
+  /** Returns the value of the column at a distance from the centre, where 1 is the greatest distance. */
   valueAt(distance: number): number
 }
 
 export interface Products {
-  /** The rows with `u` and `v`, the distances of x and y from their centres, between -1 and 1; and what was kept. */
+  /**
+   * The rows with `u` and `v`, the distances of x and y from their centres, between -1 and 1, and the columns that were
+   * kept.
+   */
   from: From
   x: Axis
   y: Axis
-  /** Means of u and v, and sums of products about them. */
+  /** The means of u and v, and the sums of products about them. */
   u: number
   v: number
   uu: number
@@ -85,7 +88,7 @@ export interface Products {
   uv: number
 }
 
-/** Of at least one row. `keep`: columns of the rows that are read later. */
+/** Computes the products of at least one row. `keep` names columns of the rows that are read later. */
 export async function productsOf(
   { ask }: Asked,
   { rows, n, x, y }: PairThere,
@@ -120,7 +123,7 @@ export async function productsOf(
 }
 
 const [U, V] = [column('u'), column('v')]
-/** The sums that products about means take, of `u` and `v`. */
+/** The sums of `u` and `v` that products about means need. */
 export const PRODUCTS = {
   'sum u': U,
   'sum v': V,
@@ -129,7 +132,7 @@ export const PRODUCTS = {
   'sum uv': times(U, V),
 }
 
-/** Means and products about them out of the sums of `n` rows. */
+/** Returns means and products about them, from the sums of `n` rows. */
 export function about(n: number, read: (name: keyof typeof PRODUCTS) => number) {
   const [u, v] = [read('sum u'), read('sum v')]
   return {

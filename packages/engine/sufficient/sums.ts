@@ -1,7 +1,7 @@
 /**
- * Exact sums in any database. A term between -1 and 1 is cut into integers of 30 bits, whose sums are exact in any
- * database with integers of 64 bits. Together they are the sum of the terms rounded to 2^-90 (over a million rows: to
- * 2^-60), whatever the order of the rows and the engine. At most 2^33 rows.
+ * Computes exact sums in any database. A term between -1 and 1 is cut into integers of 30 bits, whose sums are exact in
+ * any database with integers of 64 bits. Together they are the sum of the terms rounded to 2^-90 (over a million rows:
+ * to 2^-60), whatever the order of the rows and the engine. There may be at most 2^33 rows.
  */
 import type { Cell } from '@assay/model/insight'
 import {
@@ -23,15 +23,18 @@ import { columnsOf } from './ask.ts'
 const BITS = 30
 const PART = number(2 ** BITS)
 
-/** How the sums of terms are asked for: the rows to read, and the aggregates. */
+/** A query of the sums of terms: the rows to read, and the aggregates. */
 export interface SumQuery {
   from: From
   list: Record<string, Expression>
-  /** The sum of the term `name`, rounded once. 0 of no rows. */
+  /** Returns the sum of the term `name`, rounded once, or 0 for no rows. */
   read(row: Readonly<Record<string, Cell>>, name: string): number
 }
 
-/** `terms`: between -1 and 1, computed from `from`, of `n` rows. `keep`: names of its columns that are read beside the sums. */
+/**
+ * Makes the query. `terms` lie between -1 and 1 and are computed from the `n` rows of `from`. `keep` names columns of
+ * `from` that are read beside the sums.
+ */
 export function sumsOf(
   from: From,
   terms: Readonly<Record<string, Expression>>,

@@ -1,4 +1,4 @@
-/** A figure beside another, in words: "up 5.4 points from May 2001". */
+/** Says how a figure compares with another: "up 5.4 points from May 2001". */
 import { isLevel } from '@assay/model/change'
 import { dayNumber } from '@assay/model/dates'
 import type { TileChange } from '@assay/model/reading'
@@ -9,9 +9,9 @@ import { amount, changeOf, inPoints, shareOf } from '../verdicts/words.ts'
 export interface Pair {
   now: number
   before: number
-  /** What the value is beside, such as "from May 2001". */
+  /** The words for the other figure, such as "from May 2001". */
   beside: string
-  /** The change as a share of the value before, where the method gives it. */
+  /** The change as a share of the value before, if the method gives it. */
   relative?: number | null
 }
 
@@ -29,14 +29,16 @@ export function changeWords({ now, before, beside, relative }: Pair, measure: Me
   }
 }
 
-/** "target 20 %: 1.6 points more". */
+/** Says "target 20 %: 1.6 points more". */
 export function targetWords(now: number, target: number, measure: Measure): string {
   const change = now - target
   const off = change === 0 ? 'met exactly' : `${changeOf(change, measure)} ${change > 0 ? 'more' : 'less'}`
   return `target ${amount(target, measure)}: ${off}`
 }
 
-/** The label of a period with its date as a reader says it: "the week of 2001-06-11" is "the week of 11 June 2001". */
+/**
+ * Returns the label of a period with its date in words: "the week of 2001-06-11" becomes "the week of 11 June 2001".
+ */
 export function timeWords(label: string): string {
   return label
     .replace(/T00:00:00(?:\.0+)?Z?$/, '')

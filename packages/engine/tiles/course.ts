@@ -1,12 +1,12 @@
 /** Finds the steps that lead to a figure, and the usual range of the earlier ones. */
 import type { TileCourse } from '@assay/model/reading'
 
-/** As many as a drawing of 120 pixels tells apart. */
+/** The most steps of a course. A drawing of 120 pixels shows no more. */
 const MOST = 60
-/** Below this many earlier steps no range is called usual. */
+/** The fewest earlier steps for a usual range. */
 const LEAST = 8
 
-/** Returns null for fewer than 3 steps with values. */
+/** Returns the course, or null for fewer than 3 steps with values. */
 export function courseOf(points: { at: string; value: number | null }[]): TileCourse | null {
   const shown = points.slice(-MOST)
   const earlier = shown
@@ -22,7 +22,7 @@ export function courseOf(points: { at: string; value: number | null }[]): TileCo
   }
 }
 
-/** Between the two nearest values in proportion, as R's type 7 (Hyndman and Fan, 1996). */
+/** Interpolates between the two nearest values in proportion, as R's type 7 (Hyndman and Fan, 1996). */
 function quantile(sorted: readonly number[], share: number): number {
   const place = (sorted.length - 1) * share
   const [low, high] = [sorted[Math.floor(place)]!, sorted[Math.ceil(place)]!]

@@ -1,4 +1,6 @@
-/** The figures of an outcome as tiles. Methods that answer with no single figure, such as normality, have none. */
+/**
+ * Makes tiles of the figures of an outcome. Methods that answer with no single figure, such as normality, have none.
+ */
 
 import type { Outcome, Table } from '@assay/model/insight'
 import type { Tile, TileChange } from '@assay/model/reading'
@@ -18,13 +20,13 @@ export interface Told {
   /** The options of the analysis. */
   options: Record<string, unknown>
   measureOf(name: string): Measure
-  /** All rows that it was computed from; null where they are not kept. */
+  /** All rows from which the outcome was computed; null if they are not kept. */
   rows: Table | null
 }
 
 type Row = Record<string, unknown>
 
-/** The methods that have a figure, the likeliest to be what a reader asks for first. */
+/** The methods that have a figure. The first is the one that a reader most likely asks for first. */
 export const METHODS_WITH_TILES: Record<string, (told: Told) => Tile | null> = {
   compare: ofCompare,
   experiment: ofExperiment,
@@ -33,7 +35,7 @@ export const METHODS_WITH_TILES: Record<string, (told: Told) => Tile | null> = {
   forecast: ofForecast,
 }
 
-/** A change is good or bad where it is more than ordinary noise. */
+/** Marks a change as neither good nor bad if it may be ordinary noise. */
 export function judged(change: TileChange, { grade }: Pick<Outcome, 'grade'>): TileChange {
   return grade === 'firm' || grade === 'likely' ? change : { ...change, good: null }
 }
@@ -73,7 +75,7 @@ export const textOf = (value: unknown): string =>
 const textIn = (row: Row | undefined, field: string): string => textOf(row?.[field])
 const rowsIn = (row: Row, field: string): Row[] => (Array.isArray(row[field]) ? (row[field] as Row[]) : [])
 
-/** What a row of the data is of. */
+/** Returns the unit of time of a row of the data. */
 function stepOf({ diagnosis }: Row): string {
   const { step } = (diagnosis ?? {}) as { step?: unknown }
   return ['week', 'month', 'quarter', 'year'].find((name) => name === step) ?? 'day'
@@ -117,7 +119,7 @@ function ofCompare(told: Told): Tile | null {
 function ofExperiment(told: Told): Tile | null {
   const results = rowsIn(told.outcome, 'results')
   const primary = results.filter((result) => result.primary === true)
-  // The arm that the headline names goes first.
+  // The arm that the headline names comes first.
   const named = primary.find(({ arm }) => told.outcome.headline.includes(`"${String(arm)}"`))
   const main = named ?? primary[0] ?? results[0]
   const [value, before] = [numberIn(main, 'value'), numberIn(main, 'control_value')]
@@ -136,7 +138,7 @@ function ofExperiment(told: Told): Tile | null {
   }
 }
 
-/** The first comparison beside its control. */
+/** Makes the tile of the first comparison, beside its control. */
 function ofArms(told: Told): Tile | null {
   const { outcome, measure } = told
   const arm = textIn(rowsIn(outcome, 'comparisons')[0], 'arm')
@@ -182,13 +184,13 @@ function ofForecast(told: Told): Tile | null {
   return {
     ...base(told, value),
     when: `expected for ${timeInWords(time, unitNamed(step ?? null))}`,
-    // A range without a width in the digits that are told says nothing beside the value.
+    // A range whose ends read alike says nothing beside the value.
     note: amount(low, measure) === amount(high, measure) ? null : `very likely ${both([low, high], measure)}`,
     course: courseOf([...pastOf(told), { at: String(time), value }]),
   }
 }
 
-/** The values that a forecast was made from, in the order of time. */
+/** Returns the values that a forecast was made from, in the order of time. */
 function pastOf({ rows, options }: Told): { at: string; value: number | null }[] {
   const [time, value] = [options.time, options.value].map((name) =>
     (rows?.columns ?? []).findIndex((column) => column.name === name),

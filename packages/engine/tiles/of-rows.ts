@@ -1,6 +1,6 @@
 /**
- * A column of a block as a tile. Rows over time give the last one, beside the one before, with their course. Two rows give the first
- * beside the second, which the first column of text names. Any other rows give the first one.
+ * Makes a tile of a column of a block. Rows over time give the last one, beside the one before, with their course. Two
+ * rows give the first beside the second, which the first column of text names. Any other rows give the first one.
  */
 import type { Table } from '@assay/model/insight'
 import type { Tile } from '@assay/model/reading'
@@ -10,7 +10,7 @@ import { changeWords, targetWords, timeWords } from './changes.ts'
 import { courseOf } from './course.ts'
 import { plainTile, textOf } from './of-outcome.ts'
 
-/** Returns null without rows, or where the value is no number. */
+/** Returns the tile, or null if there are no rows or the value is no number. */
 export function tileOfRows(of: string, table: Table, field: string, measure: Measure): Tile | null {
   const names = table.columns.map(({ name }) => name.toLowerCase())
   const column = names.indexOf(field.toLowerCase())
@@ -40,7 +40,7 @@ export function tileOfRows(of: string, table: Table, field: string, measure: Mea
   })
 }
 
-/** Decimals and big integers are text in a table. */
+/** Returns the number of a cell. Decimals and big integers are text in a table. */
 function numberOf(cell: unknown): number | null {
   const value = typeof cell === 'string' && cell !== '' ? Number(cell) : cell
   return typeof value === 'number' && Number.isFinite(value) ? value : null

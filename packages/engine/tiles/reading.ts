@@ -11,13 +11,13 @@ import { type Computed, tilesOf } from './tiles.ts'
 /** The most sentences of a page that are followed by their evidence. */
 const MOST_PROOFS = 100
 
-/** `body` is the Markdown of the text, without the lineage. */
+/** Returns the reading. `body` is the Markdown of the text, without the lineage. */
 export function readingOf(computed: Computed, body: string): Reading {
   const outcomes = [...computed.blocks].filter((entry): entry is [string, Outcome] => 'summary' in entry[1])
   const proofs = outcomes
     .flatMap(([block, outcome]) => proofsOf(block, outcome, computed))
     .filter(({ says }) => body.includes(escapeMarkdown(says)))
-  // What several analyses say alike is proved once, by the first of them.
+  // A sentence that several analyses share is followed by the evidence of the first of them.
   const once = [...Map.groupBy(proofs, ({ says }) => says).values()].map(([first]) => first!)
   return plainly({
     blockers: [...new Set(outcomes.flatMap(([, { blockers }]) => blockers.map(({ says }) => says)))],
@@ -27,7 +27,7 @@ export function readingOf(computed: Computed, body: string): Reading {
   })
 }
 
-/** Each text of it on one line: pages, documents and subjects of mails show it as it is. */
+/** Puts each text of the value on one line, because pages, documents and subjects of mails show it as it is. */
 function plainly<T>(value: T): T {
   if (typeof value === 'string') return plainLine(value) as T
   if (Array.isArray(value)) return value.map(plainly) as T
@@ -55,11 +55,11 @@ function proofsOf(block: string, outcome: Outcome, { template }: Computed): Proo
   }))
 }
 
-/** The grade of the analysis whose sentence is the first paragraph. */
+/** Returns the grade of the analysis whose sentence is the first paragraph. */
 function gradeOfHeadline(body: string, proofs: readonly Proof[]): Grade | null {
   const first = body.split(/\n{2,}/).find((part) => !/^(?:#|>|\s*$)/.test(part)) ?? ''
   const before = body.slice(0, body.indexOf(first))
-  // Below a second heading it is the first of several findings.
+  // After a second heading, the sentence is only the first of several findings.
   if (/^##/m.test(before)) return null
   return proofs.find(({ says }) => first.includes(escapeMarkdown(says)))?.grade ?? null
 }

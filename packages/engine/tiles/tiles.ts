@@ -1,6 +1,7 @@
 /**
- * The tiles of an insight: those that the front matter chooses, else the figures of the analyses, one a block and the likeliest method
- * first, else the facts whose names the template describes.
+ * Makes the tiles of an insight. They are those that the front matter chooses. Without a choice they are the figures of
+ * the analyses, one for each block and the likeliest method first. Without these they are the facts whose names the
+ * template describes.
  */
 import type { Fact, Outcome, Table } from '@assay/model/insight'
 import type { MetricInfo } from '@assay/model/metric'
@@ -61,7 +62,7 @@ function asJudged(tile: Tile, field: string, { template, blocks }: Computed): Ti
   return { ...tile, changes: tile.changes.map((change) => (sure ? judged(change, sure) : plain(change))) }
 }
 
-/** `assay check` reports the same fault in more detail, and a run then shows that report. */
+/** Makes the fault of an unknown figure. `assay check` reports it in more detail, and a run then shows that report. */
 function unknown({ block, field, line, column }: TileChoice): TemplateFault {
   const of = field === null ? block : `${block}.${field}`
   const message = `tiles: "${of}" has no figure.`
@@ -84,7 +85,7 @@ function tileOfField(choice: TileChoice, block: AnalysisBlock, outcome: Outcome,
   })
 }
 
-/** One tile, or one for each group. */
+/** Makes one tile, or one for each group. */
 function tilesOfAnalysis(block: AnalysisBlock, computed: Computed): Tile[] {
   const make = METHODS_WITH_TILES[block.method]
   const outcome = computed.blocks.get(block.name) as Outcome | undefined
@@ -127,7 +128,7 @@ function infosOf({ template }: Computed): MetricInfo[] {
   return [...new Map(all.map(({ info }) => [info.metric, info])).values()]
 }
 
-/** The column of a metric's block is described by the metric, if there is one alone. */
+/** Returns the measure of a column. A metric's block is described by its metric, if there is only one. */
 function measureIn(computed: Computed, column: string): Measure {
   const { columns } = computed.template
   const infos = infosOf(computed)
@@ -135,7 +136,10 @@ function measureIn(computed: Computed, column: string): Measure {
   return measureOf(own ? new Map([['value', meaningOf(infos[0]!)]]) : columns, column)
 }
 
-/** A group that is one metric is described by it; another is named with the measure. */
+/**
+ * Returns the measure of a group. A group that is one metric has that metric's measure. Any other group is named with
+ * the measure.
+ */
 function measureOfGroup(computed: Computed, column: string, by: string): Measure {
   const info = infosOf(computed).find(({ metric }) => metric === by)
   if (info) return measureOf(new Map([['value', meaningOf(info)]]), 'value')

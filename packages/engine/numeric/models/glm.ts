@@ -1,7 +1,8 @@
 /**
- * Logistic and Poisson regression by iteratively reweighted least squares (McCullagh and Nelder, Generalized Linear
- * Models, 1989), each step by orthonormal columns. Where the likelihood has no maximum because a combination of columns
- * separates the outcomes, the steps do not shrink, and the fit reports it (Albert and Anderson, Biometrika 71, 1984).
+ * Fits logistic and Poisson regression by iteratively reweighted least squares (McCullagh and Nelder, Generalized
+ * Linear Models, 1989), each step by orthonormal columns. If a combination of columns separates the outcomes, the
+ * likelihood has no maximum, the steps do not shrink, and the fit reports it (Albert and Anderson, Biometrika 71,
+ * 1984).
  */
 import { exactSum } from '../sum.ts'
 import { dot, leverages, orthonormal, sandwichDiagonal, weightedProducts } from './orthonormal.ts'
@@ -99,7 +100,7 @@ function weighted(
     columns.map((column) => Float64Array.from(column, (value, row) => value * roots[row]!)),
   )
   if (!basis) return null
-  // root times (eta + (y - mean) / variance), without a division where the variance vanishes.
+  // Computes root times (eta + (y - mean) / variance), without a division where the variance vanishes.
   const working = Float64Array.from(eta, (value, row) =>
     roots[row]! > 0 ? value * roots[row]! + (y[row]! - mean[row]!) / roots[row]! : 0,
   )

@@ -8,7 +8,7 @@ import { chiSquareUpper, fUpper } from '../distributions.ts'
 import { exactMean } from '../exact.ts'
 import { type Basis, dot, leverages, orthonormal, sandwichDiagonal, weightedProducts } from './orthonormal.ts'
 
-/** Standard errors by HC3; null where a row alone decides a coefficient (leverage 1). */
+/** Returns standard errors by HC3, or null if a row alone decides a coefficient (leverage 1). */
 export function hc3Errors({ q, inverse }: Basis, residuals: readonly number[]): number[] | null {
   const pull = leverages(q)
   if (pull.some((share) => share > 1 - 1e-10)) return null
@@ -22,7 +22,8 @@ export interface Check {
 }
 
 /**
- * RESET with squares and cubes of the fitted values; `basis` holds the intercept. Returns null where it cannot be made.
+ * Computes RESET with squares and cubes of the fitted values. `basis` holds the intercept. Returns null if the test
+ * cannot be made.
  */
 export function reset(basis: Basis, fitted: readonly number[], residuals: readonly number[]): Check | null {
   const n = fitted.length
@@ -40,7 +41,7 @@ export function reset(basis: Basis, fitted: readonly number[], residuals: readon
   return Number.isFinite(statistic) && statistic >= 0 ? { statistic, p: fUpper(statistic, 2, rest) } : null
 }
 
-/** Koenker's test that the variance does not change with the columns; `basis` holds the intercept first. */
+/** Computes Koenker's test that the variance does not change with the columns. `basis` holds the intercept first. */
 export function breuschPagan(basis: Basis, residuals: readonly number[]): Check | null {
   const squares = residuals.map((value) => value * value)
   const mean = exactMean(squares)
@@ -52,7 +53,10 @@ export function breuschPagan(basis: Basis, residuals: readonly number[]): Check 
   return { statistic, p: chiSquareUpper(statistic, basis.q.length - 1) }
 }
 
-/** How many times each column's variance is inflated by the others; infinite where they hold it. Columns without intercept. */
+/**
+ * Returns the factor by which the other columns inflate each column's variance. It is infinite if they determine the
+ * column. The columns hold no intercept.
+ */
 export function varianceInflation(columns: readonly (readonly number[])[]): number[] {
   const centered = columns.map((column) => {
     const mean = exactMean(column)
@@ -66,7 +70,7 @@ export function varianceInflation(columns: readonly (readonly number[])[]): numb
   })
 }
 
-/** The correlation of each residual with the one before it, in the order given; NaN where they do not vary. */
+/** Returns the correlation of each residual with the one before it, in the given order, or NaN if they do not vary. */
 export function lagOne(residuals: readonly number[]): number {
   let products = 0
   let squares = 0

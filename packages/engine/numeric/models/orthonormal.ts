@@ -1,16 +1,17 @@
 /**
- * Orthonormal columns with the same span as those of a design, by Gram and Schmidt twice over (Giraud, Langou and Rozloznik,
- * Computers and Mathematics with Applications 50, 2005: twice is enough), and the inverse of the triangle between them.
+ * Computes orthonormal columns with the same span as those of a design, by Gram and Schmidt twice (Giraud, Langou and
+ * Rozloznik, Computers and Mathematics with Applications 50, 2005: twice is enough), and the inverse of the triangle
+ * between them.
  */
 
 export interface Basis {
-  /** One orthonormal column for each of the design. */
+  /** The orthonormal columns, one for each of the design. */
   q: Float64Array[]
   /** The inverse of R in X = Q R, by row. */
   inverse: number[][]
 }
 
-/** Returns null where a column depends on those before it to working precision. */
+/** Returns the basis, or null if a column depends on those before it to working precision. */
 export function orthonormal(columns: readonly (readonly number[] | Float64Array)[]): Basis | null {
   const q: Float64Array[] = []
   const triangle: number[][] = []
@@ -34,7 +35,7 @@ export function orthonormal(columns: readonly (readonly number[] | Float64Array)
   return { q, inverse: inverted(triangle) }
 }
 
-/** The inverse of an upper triangle that is given by columns. */
+/** Returns the inverse of an upper triangle that is given by columns. */
 function inverted(triangle: readonly (readonly number[])[]): number[][] {
   const inverse = triangle.map(() => triangle.map(() => 0))
   for (let column = 0; column < triangle.length; column++) {
@@ -59,7 +60,7 @@ export function dot(a: Float64Array, b: Float64Array | readonly number[]): numbe
   return sum
 }
 
-/** R^-1 M R^-T for a symmetric M: its diagonal. */
+/** Returns the diagonal of R^-1 M R^-T for a symmetric M. */
 export function sandwichDiagonal(
   inverse: readonly (readonly number[])[],
   middle: readonly (readonly number[])[],
@@ -73,7 +74,7 @@ export function sandwichDiagonal(
   })
 }
 
-/** The sums of products of a basis' columns, each row with its weight. */
+/** Returns the sums of products of a basis' columns, each row with its weight. */
 export function weightedProducts(q: readonly Float64Array[], weights: Float64Array): number[][] {
   const products = q.map(() => q.map(() => 0))
   for (const [i, left] of q.entries()) {

@@ -17,9 +17,12 @@ import {
 /** A share of a column's squares below this is rounding: it depends on those before it. */
 const DEPENDENT = 1e-9
 
-/** The normal equations of the initial state, beside a state near the first values. Its arrays are used again for other parameters. */
+/**
+ * Computes the normal equations of the initial state, relative to a state near the first values. Its arrays are used
+ * again for other parameters.
+ */
 export class EtsAnswers {
-  /** Parts of the state: the seasonal terms (the level without a season), then the slope. */
+  /** The number of parts of the state: the seasonal terms (the level without a season), then the slope. */
   readonly size: number
   readonly near: EtsState
   readonly values: Float64Array
@@ -29,7 +32,9 @@ export class EtsAnswers {
   readonly first: Float64Array
   /** The response of the errors to a unit of the slope. */
   readonly slope: Float64Array
-  /** Lower triangle of the products of each pair of parts, row by row; `factor` turns it into its Cholesky factor. */
+  /**
+   * The lower triangle of the products of each pair of parts, row by row. `factor` turns it into its Cholesky factor.
+   */
   readonly gram: Float64Array
   /** The products of each part with the errors. */
   readonly moments: Float64Array
@@ -176,7 +181,7 @@ export class EtsAnswers {
     return state
   }
 
-  /** Sets it to a unit of the first part (0) or of the slope (`period`), and returns it. */
+  /** Sets the shared state to a unit of the first part (0) or of the slope (`period`), and returns it. */
   private unit(part: number): Running {
     const { state, form } = this
     const first = part === 0
@@ -188,7 +193,7 @@ export class EtsAnswers {
   }
 }
 
-/** The sum of the products of `left`, so many steps later, with `right`. */
+/** Returns the sum of the products of `left`, this many steps later, with `right`. */
 function shifted(left: Float64Array, right: Float64Array, steps: number): number {
   const n = right.length
   let sum = 0

@@ -1,15 +1,17 @@
 /**
- * Exponential smoothing with additive errors: ETS(A,N,N), (A,A,N), (A,Ad,N) and the same with additive seasons, in the
- * state-space form of Hyndman, Koehler, Ord and Snyder, Forecasting with Exponential Smoothing (2008). Variances of forecasts in the
- * closed form of that book's class 1.
+ * Computes exponential smoothing with additive errors: ETS(A,N,N), (A,A,N), (A,Ad,N) and the same with additive
+ * seasons, in the state-space form of Hyndman, Koehler, Ord and Snyder, Forecasting with Exponential Smoothing (2008).
+ * Variances of forecasts have the closed form of that book's class 1.
  */
 
 export interface EtsForm {
   trend: boolean
   damped: boolean
-  /** The slope stays constant: simple smoothing with drift (Hyndman and Billah, Int. J. Forecasting 19, 2003). */
+  /**
+   * Whether the slope stays constant: simple smoothing with drift (Hyndman and Billah, Int. J. Forecasting 19, 2003).
+   */
   steady?: boolean
-  /** Steps in a season; 1 for none. */
+  /** The number of steps in a season; 1 without one. */
   period: number
 }
 
@@ -41,8 +43,8 @@ export function runningFrom({ level, slope, seasons }: EtsState, { period }: Ets
 }
 
 /**
- * Takes a state through the values from step `from` to before `to`, and writes the one-step errors. Step 0 meets the first seasonal term;
- * beta is 0 without a trend.
+ * Passes a state over the values from step `from` to before `to`, and writes the one-step errors. Step 0 uses the first
+ * seasonal term. beta is 0 without a trend.
  */
 export function pass(
   values: Float64Array,
@@ -70,7 +72,7 @@ export function pass(
   state.slope = slope
 }
 
-/** One-step errors and the last state, from an initial state through the values. */
+/** Returns one-step errors and the last state, from an initial state through the values. */
 export function etsFilter(
   values: readonly number[],
   form: EtsForm,
@@ -83,14 +85,14 @@ export function etsFilter(
   return { errors, final: stateAfter(state, form, values.length) }
 }
 
-/** The running state after so many steps, with the seasonal term of the next step first. */
+/** Returns the state after so many steps, with the seasonal term of the next step first. */
 export function stateAfter({ level, slope, seasons }: Running, { period }: EtsForm, steps: number): EtsState {
   const place = steps % period
   const turned = period > 1 ? [...seasons.subarray(place), ...seasons.subarray(0, place)] : []
   return { level, slope, seasons: turned }
 }
 
-/** Means and variances 1 to `horizon` steps ahead; `variance` is that of the errors. */
+/** Returns means and variances 1 to `horizon` steps ahead. `variance` is that of the errors. */
 export function etsForecast(
   { form, parameters, variance }: { form: EtsForm; parameters: EtsParameters; variance: number },
   { level, slope, seasons }: EtsState,

@@ -17,9 +17,9 @@ import {
 } from './ets-model.ts'
 
 export interface EtsPrediction {
-  /** One entry for each step ahead. */
+  /** The means of the forecast, one for each step ahead. */
   middles: number[]
-  /** Standard deviations. */
+  /** The standard deviations of the forecast. */
   scales: number[]
   /** The degrees of freedom that remain after the states are estimated. */
   df: number
@@ -28,8 +28,8 @@ export interface EtsPrediction {
 }
 
 /**
- * Returns null if the values leave no degree of freedom. `answers` belongs to these values and this form, and is reused
- * for several parameters.
+ * Computes the prediction, or returns null if the values leave no degree of freedom. `answers` belongs to these values
+ * and this form, and is reused for several parameters.
  */
 export function etsPrediction(
   values: readonly number[],

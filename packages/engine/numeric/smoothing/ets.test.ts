@@ -10,7 +10,7 @@ const noise = (index: number) => (((index * 7919 + 13) % 101) - 50) / 25
 const squares = (errors: Iterable<number>) => [...errors].reduce((sum, error) => sum + error * error, 0)
 
 test('variances follow the closed form of the trend model', () => {
-  // Hyndman et al. (2008), table 6.1: 1 + (h - 1) (alpha^2 + alpha beta h + beta^2 h (2h - 1) / 6).
+  // The formula is Hyndman et al. (2008), table 6.1: 1 + (h - 1) (alpha^2 + alpha beta h + beta^2 h (2h - 1) / 6).
   const [alpha, beta] = [0.4, 0.15]
   const form = { trend: true, damped: false, period: 1 }
   const points = etsForecast(
@@ -96,7 +96,7 @@ test('the error of an estimated drift grows with the square of the distance', ()
 })
 
 test('the season of few years is as unsure as their number makes it', () => {
-  // Without smoothing this is a regression on the months: sigma sqrt(1 + 1 / years) after whole years.
+  // Without smoothing this is a regression on the months, with sigma sqrt(1 + 1 / years) after whole years.
   const values = Array.from({ length: 36 }, (_, index) => 5 * Math.cos((index * Math.PI) / 6) + noise(index))
   const form = { trend: false, damped: false, period: 12 }
   const found = etsPrediction(values, form, { alpha: 0, beta: 0, gamma: 0, phi: 1 }, 12)!

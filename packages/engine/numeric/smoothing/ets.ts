@@ -1,6 +1,7 @@
 /**
- * Fits of exponential smoothing (ets-model.ts) by maximum likelihood: given the smoothing parameters the one-step errors are linear
- * in the initial states, so these are solved for exactly and only two to four parameters are searched. Compared by AICc.
+ * Fits exponential smoothing (ets-model.ts) by maximum likelihood. Given the smoothing parameters, the one-step errors
+ * are linear in the initial states. So these are solved for exactly, and only two to four parameters are searched. AICc
+ * compares the fits.
  */
 import { EtsAnswers } from './ets-answers.ts'
 import { type EtsForm, type EtsParameters, type EtsState, etsFilter, noState } from './ets-model.ts'
@@ -12,7 +13,7 @@ export interface EtsFit {
   initial: EtsState
   final: EtsState
   errors: Float64Array
-  /** Variance of the one-step errors, for the degrees of freedom left. */
+  /** The variance of the one-step errors, for the degrees of freedom that remain. */
   variance: number
   aicc: number
 }
@@ -90,10 +91,10 @@ export function fitForm(
   }
 }
 
-/** Whether the slope is smoothed. */
+/** Tells whether the slope is smoothed. */
 const moves = ({ trend, steady }: EtsForm): boolean => trend && !steady
 
-/** The point at which `parametersAt` gives these parameters, with a trend that is hardly damped. */
+/** Returns the point at which `parametersAt` gives these parameters, with a trend that is hardly damped. */
 function pointAt({ alpha, beta, gamma }: EtsParameters, form: EtsForm): number[] {
   const back = (share: number) => Math.log(clamp(share) / (1 - clamp(share)))
   const clamp = (share: number) => Math.min(1 - 1e-4, Math.max(1e-4, share))
@@ -177,7 +178,7 @@ function unitStates(form: EtsForm): EtsState[] {
   return units
 }
 
-/** Least squares by Householder reflections in place; a column that depends on those before it gets 0. */
+/** Solves least squares by Householder reflections in place. A column that depends on those before it gets 0. */
 function project(columns: Float64Array[], target: Float64Array): { solution: number[]; squares: number } {
   const pivots: (number | null)[] = []
   let row = 0
@@ -195,7 +196,7 @@ function project(columns: Float64Array[], target: Float64Array): { solution: num
     const alpha = column[row]! > 0 ? -Math.sqrt(norm) : Math.sqrt(norm)
     const vector = column.slice(row)
     vector[0]! -= alpha
-    // |vector|^2 = 2 norm - 2 alpha column[row].
+    // The formula is |vector|^2 = 2 norm - 2 alpha column[row].
     const beta = 1 / (norm - alpha * column[row]!)
     for (const other of [...columns.slice(k), target]) {
       let dot = 0

@@ -1,14 +1,14 @@
-/** Loess over evenly spaced values, as STL uses it (Cleveland et al. 1990): tricube weights, degree 0 or 1. */
+/** Smooths evenly spaced values by loess, as STL uses it (Cleveland et al. 1990): tricube weights, degree 0 or 1. */
 
 export interface Loess {
-  /** The number of neighbours from which a point is fitted; odd. */
+  /** The number of neighbours from which a point is fitted. It is odd. */
   window: number
   degree: 0 | 1
   /** The fit is computed at every `jump`-th point and linear in between. */
   jump: number
 }
 
-/** The smoothed values. */
+/** Returns the smoothed values. */
 export function loess(
   values: readonly number[],
   options: Loess,
@@ -44,7 +44,7 @@ function fillBetween(values: number[], from: number, to: number): void {
   for (let index = from + 1; index < to; index++) values[index] = values[from]! + step * (index - from)
 }
 
-/** The fit at `x` from the points `left` to `right`; null where no weight is left. */
+/** Returns the fit at `x` from the points `left` to `right`, or null if no weight is left. */
 export function loessAt(
   values: readonly number[],
   { window, degree }: Loess,

@@ -1,6 +1,6 @@
 /**
- * The downhill simplex of Nelder and Mead (Computer Journal 7, 1965) with its standard coefficients: deterministic, no
- * derivatives.
+ * Minimises by the downhill simplex of Nelder and Mead (Computer Journal 7, 1965) with its standard coefficients. It is
+ * deterministic and needs no derivatives.
  */
 
 export interface Minimum {
@@ -8,7 +8,7 @@ export interface Minimum {
   value: number
 }
 
-/** The least value of `f` that is found from `start` by simplex steps, first of size `size`. */
+/** Returns the least value of `f` that simplex steps find from `start`. The first step has the size `size`. */
 export function nelderMead(
   f: (point: readonly number[]) => number,
   start: readonly number[],

@@ -1,6 +1,7 @@
 /**
- * Seasonal-trend decomposition by loess: R. B. Cleveland, W. S. Cleveland, McRae and Terpenning, STL, Journal of Official
- * Statistics 6 (1990), 3-73, with its defaults as R's stl chooses them. Held to the results of the authors' Fortran.
+ * Decomposes a series into season and trend by loess: R. B. Cleveland, W. S. Cleveland, McRae and Terpenning, STL,
+ * Journal of Official Statistics 6 (1990), 3-73, with its defaults as R's stl chooses them. Tests compare it with the
+ * results of the authors' Fortran.
  */
 import { type Loess, loess, loessAt } from './loess.ts'
 
@@ -10,7 +11,7 @@ export interface StlOptions {
   trend: Loess
   low: Loess
   inner: number
-  /** Rounds of robustness weights; 0 for none. */
+  /** The number of rounds with robustness weights; 0 for none. */
   outer: number
 }
 
@@ -22,8 +23,10 @@ export interface Decomposition {
   weights: number[]
 }
 
-/** The options that R's stl would take: local constants for the season, local lines
- * else, windows from the period, jumps of a tenth of a window. */
+/**
+ * Returns the options that R's stl would take: local constants for the season, local lines for the rest, windows from
+ * the period, jumps of a tenth of a window.
+ */
 export function stlOptions(period: number, seasonalWindow: number, robust: boolean): StlOptions {
   const smoother = (window: number): Loess => ({ window, degree: 1, jump: Math.ceil(window / 10) })
   return {
@@ -73,7 +76,7 @@ export function stl(values: readonly number[], options: StlOptions): Decompositi
   }
 }
 
-/** Each season's values smoothed by themselves, and one cycle added before and after. */
+/** Smooths each season's values by themselves, and adds one cycle before and after. */
 function smoothCycles(
   values: readonly number[],
   { period, seasonal }: StlOptions,
@@ -104,7 +107,7 @@ function movingAverage(values: readonly number[], window: number): number[] {
   return result
 }
 
-/** Bisquare weights of the residuals over six times their median size. */
+/** Returns bisquare weights of the residuals over six times their median size. */
 function robustness(residuals: readonly number[]): number[] {
   const sizes = residuals.map(Math.abs)
   const sorted = sizes.toSorted((a, b) => a - b)

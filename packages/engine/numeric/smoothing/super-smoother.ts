@@ -1,7 +1,7 @@
 /**
- * Friedman's super smoother over evenly spaced values: running lines of three spans, the span at each point chosen by
- * local cross-validation. J. H. Friedman, A variable span smoother, Stanford LCS report 5 (1984); as R's supsmu with its
- * defaults.
+ * Computes Friedman's super smoother over evenly spaced values: running lines of three spans, with the span at each
+ * point chosen by local cross-validation. Source: J. H. Friedman, A variable span smoother, Stanford LCS report 5
+ * (1984), as R's supsmu with its defaults.
  */
 
 const SPANS = [0.05, 0.2, 0.5] as const
@@ -28,7 +28,7 @@ export function superSmooth(values: readonly number[]): number[] {
   return runningLines(mixed, tweeter).smooth
 }
 
-/** Straight lines through the nearest values, and the size of each cross-validated residual. */
+/** Returns straight lines through the nearest values, and the size of each cross-validated residual. */
 function runningLines(values: readonly number[], span: number): { smooth: number[]; errors: number[] } {
   const n = values.length
   const half = Math.max(2, Math.floor(0.5 * span * n + 0.5))
@@ -36,7 +36,7 @@ function runningLines(values: readonly number[], span: number): { smooth: number
   const smooth: number[] = []
   const errors: number[] = []
   for (let index = 0; index < n; index++) {
-    // The window stops moving where it meets an end of the series.
+    // The window stops moving at an end of the series.
     const start = Math.min(Math.max(0, index - half), Math.max(0, n - width))
     let mean = 0
     for (let row = start; row < start + width; row++) mean += values[row]!

@@ -1,7 +1,8 @@
 /**
- * The Kolmogorov-Smirnov distance of values from an exponential or gamma distribution fitted to them, judged by the distances of
- * samples drawn from the fit and fitted again. The draws come from a fixed sequence (Park and Miller, CACM 31, 1988): the same
- * values give the same p. Gamma by maximum likelihood (Minka 2002), drawn after Marsaglia and Tsang (ACM TOMS 26, 2000).
+ * Computes the Kolmogorov-Smirnov distance of values from an exponential or gamma distribution fitted to them. It is
+ * judged by the distances of samples that are drawn from the fit and fitted again. The draws come from a fixed sequence
+ * (Park and Miller, CACM 31, 1988), so the same values give the same p. Gamma is fitted by maximum likelihood (Minka
+ * 2002) and drawn after Marsaglia and Tsang (ACM TOMS 26, 2000).
  */
 import { normalQuantile } from '../distributions.ts'
 import { gammaTails } from '../gamma.ts'
@@ -9,7 +10,7 @@ import { distance, type Fit } from './edf.ts'
 
 const SAMPLES = 199
 
-/** Values in rising order, none negative (none zero for gamma). p is at least 1 / 200. */
+/** Tests values in rising order, none negative (none zero for gamma). p is at least 1 / 200. */
 export function bootstrapDistance(kind: 'exponential' | 'gamma', sorted: readonly number[]): Fit {
   const fitted = fit(kind, sorted)
   const statistic = distanceFrom(fitted, sorted)
@@ -71,14 +72,14 @@ function sequence(seed: number): () => number {
   }
 }
 
-/** The derivative of ln gamma, by recurrence up to 6 and its series there (Abramowitz and Stegun 6.3.18). */
+/** Returns the derivative of ln gamma, by recurrence up to 6 and its series there (Abramowitz and Stegun 6.3.18). */
 function digamma(x: number): number {
   if (x < 6) return digamma(x + 1) - 1 / x
   const f = 1 / (x * x)
   return Math.log(x) - 0.5 / x - f * (1 / 12 - f * (1 / 120 - f * (1 / 252 - f * (1 / 240 - f / 132))))
 }
 
-/** Its derivative (6.4.12). */
+/** Returns the derivative of digamma (6.4.12). */
 function trigamma(x: number): number {
   if (x < 6) return trigamma(x + 1) + 1 / (x * x)
   const f = 1 / (x * x)

@@ -1,14 +1,14 @@
 /**
- * Tests of tables of counts: Pearson's chi-square of independence (Phil. Mag. 50, 1900) with Cramer's V (1946), the
+ * Tests tables of counts: Pearson's chi-square of independence (Phil. Mag. 50, 1900) with Cramer's V (1946), the
  * Cochran-Mantel-Haenszel test over strata in its general form (Landis, Heyman and Koch, Int. Stat. Rev. 46, 1978), the
- * common odds ratio of Mantel and Haenszel (JNCI 22, 1959) with the interval of Robins, Breslow and Greenland (Biometrics
- * 42, 1986), and the Breslow-Day test of equal odds ratios (IARC 1980). No continuity correction is made.
+ * common odds ratio of Mantel and Haenszel (JNCI 22, 1959) with the interval of Robins, Breslow and Greenland
+ * (Biometrics 42, 1986), and the Breslow-Day test of equal odds ratios (IARC 1980). No continuity correction is made.
  */
 import { chiSquareUpper, normalUpperQuantile } from '../distributions.ts'
 import { solveLinear } from '../linear.ts'
 import { exactSum } from '../sum.ts'
 
-/** Counts: one list a row. */
+/** A table of counts, one list for each row. */
 export type Counts = readonly (readonly number[])[]
 
 export interface ChiSquare {
@@ -17,13 +17,13 @@ export interface ChiSquare {
   p: number
   /** Cramer's V, from 0 (independent) to 1. */
   v: number
-  /** The smallest count expected of independence. */
+  /** The smallest count that independence would give. */
   least_expected: number
-  /** The share of cells of which fewer than 5 are expected. */
+  /** The share of cells with an expected count below 5. */
   thin: number
 }
 
-/** Pearson's chi-square test of independence. Returns null where fewer than two rows or columns hold counts. */
+/** Computes Pearson's chi-square test of independence. Returns null if fewer than two rows or columns hold counts. */
 export function chiSquare(counts: Counts): ChiSquare | null {
   const table = filled(counts)
   if (table.length < 2 || table[0]!.length < 2) return null
@@ -49,7 +49,7 @@ export function chiSquare(counts: Counts): ChiSquare | null {
   }
 }
 
-/** The table without rows and columns that hold nothing. */
+/** Returns the table without rows and columns that hold nothing. */
 function filled(counts: Counts): number[][] {
   const width = counts[0]?.length ?? 0
   const kept = Array.from({ length: width }, (_, j) => j).filter((j) => counts.some((row) => row[j]! > 0))
@@ -69,8 +69,8 @@ export interface Stratified {
 }
 
 /**
- * Cochran-Mantel-Haenszel: whether rows and columns go together inside the strata, tables of one shape. Strata of fewer
- * than two rows say nothing and are skipped. Returns null where no stratum says anything.
+ * Computes the Cochran-Mantel-Haenszel test: whether rows and columns go together inside the strata, which are tables
+ * of one shape. Strata of fewer than two rows show nothing and are skipped. Returns null if all strata are skipped.
  */
 export function cochranMantelHaenszel(strata: readonly Counts[]): Stratified | null {
   const told = strata.filter((table) => exactSum(table.flat()) > 1)
@@ -92,7 +92,7 @@ export function cochranMantelHaenszel(strata: readonly Counts[]): Stratified | n
   return { statistic, df, p: chiSquareUpper(statistic, df) }
 }
 
-/** The rows (or columns) that hold counts in some stratum. */
+/** Returns the rows (or columns) that hold counts in some stratum. */
 function kept(strata: readonly Counts[], margins: (table: Counts) => number[]): number[] {
   const sums = strata.map(margins)
   return sums[0]!.map((_, index) => index).filter((index) => sums.some((margin) => margin[index]! > 0))
@@ -120,11 +120,11 @@ export interface CommonOdds {
   ratio: number
   low: number
   high: number
-  /** Breslow and Day's test that the strata share one odds ratio; null where it cannot be made. */
+  /** Breslow and Day's test that the strata share one odds ratio; null if it cannot be made. */
   homogeneity: Stratified | null
 }
 
-/** The common odds ratio of strata of two rows and two columns. Returns null where it is 0 or infinite. */
+/** Returns the common odds ratio of strata of two rows and two columns, or null if it is 0 or infinite. */
 export function commonOdds(strata: readonly Counts[], confidence: number): CommonOdds | null {
   const parts = strata
     .map((table) => ({ table, total: exactSum(table.flat()) }))
@@ -167,7 +167,7 @@ function breslowDay(strata: readonly Counts[], ratio: number): Stratified | null
   return { statistic, df: terms.length - 1, p: chiSquareUpper(statistic, terms.length - 1) }
 }
 
-/** The first cell that the margins and an odds ratio make expected. */
+/** Returns the expected count of the first cell under the margins and an odds ratio. */
 function expectedCell(row: number, column: number, total: number, ratio: number): number {
   if (Math.abs(ratio - 1) < 1e-12) return (row * column) / total
   const a = 1 - ratio

@@ -1,8 +1,8 @@
 /**
- * Tests by the empirical distribution: Anderson and Darling's of normality with Stephens' p (D'Agostino and Stephens,
- * Goodness-of-Fit Techniques, 1986, table 4.9), Lilliefors' with the p of Dallal and Wilkinson (The American Statistician 40,
- * 1986) and, above 0.1, of Stephens as R's nortest has it, and D'Agostino and Pearson's of skewness and kurtosis (Biometrika
- * 60, 1973; Anscombe and Glynn, Biometrika 70, 1983).
+ * Tests by the empirical distribution: Anderson and Darling's test of normality with Stephens' p (D'Agostino and
+ * Stephens, Goodness-of-Fit Techniques, 1986, table 4.9); Lilliefors' with the p of Dallal and Wilkinson (The American
+ * Statistician 40, 1986) and, above 0.1, of Stephens as in R's nortest; D'Agostino and Pearson's of skewness and
+ * kurtosis (Biometrika 60, 1973; Anscombe and Glynn, Biometrika 70, 1983).
  */
 import { chiSquareUpper, normalLower, normalUpper } from '../distributions.ts'
 import { exactMean, variance } from '../exact.ts'
@@ -23,7 +23,7 @@ function standardised(sorted: readonly number[], least: number): number[] | null
   return sorted.length >= least && sd > 0 ? sorted.map((value) => (value - mean) / sd) : null
 }
 
-/** Anderson and Darling's test of normality with mean and deviation from the values. From 8 values on. */
+/** Computes Anderson and Darling's test of normality with mean and deviation from the values. It needs 8 values. */
 export function andersonDarling(sorted: readonly number[]): Fit | null {
   const z = standardised(sorted, 8)
   if (!z) return null
@@ -43,7 +43,10 @@ function stephens(a: number): number {
   return a < 10 ? Math.exp(1.2937 - 5.709 * a + 0.0186 * a * a) : 3.7e-24
 }
 
-/** Lilliefors' test of normality: the Kolmogorov-Smirnov distance with mean and deviation from the values. From 5 on. */
+/**
+ * Computes Lilliefors' test of normality: the Kolmogorov-Smirnov distance with mean and deviation from the values. It
+ * needs 5 values.
+ */
 export function lilliefors(sorted: readonly number[]): Fit | null {
   const z = standardised(sorted, 5)
   if (!z) return null
@@ -51,7 +54,7 @@ export function lilliefors(sorted: readonly number[]): Fit | null {
   return { statistic, p: dallalWilkinson(statistic, z.length) }
 }
 
-/** The largest distance between the empirical distribution and the chances of values in rising order. */
+/** Returns the largest distance between the empirical distribution and the chances of values in rising order. */
 export function distance(chances: readonly number[]): number {
   const n = chances.length
   return chances.reduce((most, chance, i) => Math.max(most, (i + 1) / n - chance, chance - i / n), 0)
@@ -80,12 +83,15 @@ function dallalWilkinson(d: number, n: number): number {
 export interface Shape {
   statistic: number
   p: number
-  /** z scores of skewness and kurtosis. */
+  /** The z scores of skewness and kurtosis. */
   skewness_z: number
   kurtosis_z: number
 }
 
-/** D'Agostino and Pearson's test from g1 and b2 = g2 + 3, the moments' skewness and kurtosis. From 20 values on. */
+/**
+ * Computes D'Agostino and Pearson's test from g1 and b2 = g2 + 3, the moments' skewness and kurtosis. It needs 20
+ * values.
+ */
 export function dagostinoPearson(n: number, skewness: number, kurtosis: number): Shape | null {
   if (n < 20 || !Number.isFinite(skewness) || !Number.isFinite(kurtosis)) return null
   const y = skewness * Math.sqrt(((n + 1) * (n + 3)) / (6 * (n - 2)))

@@ -1,7 +1,7 @@
 /**
- * Fisher's exact test of a table of any shape: the sum over all tables of the same margins that are at most as likely as
- * the one seen, within 1e-7 as R's fisher.test takes it (Freeman and Halton, Biometrika 38, 1951). Tables are counted one by
- * one, at most 200,000 of them.
+ * Computes Fisher's exact test of a table of any shape: the sum over all tables of the same margins that are at most as
+ * likely as the observed one, within 1e-7 as in R's fisher.test (Freeman and Halton, Biometrika 38, 1951). Tables are
+ * counted one by one, at most 200,000 of them.
  */
 import { logChoose, logGamma } from '../gamma.ts'
 import { exactSum } from '../sum.ts'
@@ -9,7 +9,7 @@ import type { Counts } from './contingency.ts'
 
 const MOST = 200_000
 
-/** The two-sided p-value; null where more tables would have to be counted than the bound. */
+/** Returns the two-sided p-value, or null if there are more tables than the bound. */
 export function fisherExact(counts: Counts): number | null {
   const rows = counts.map((row) => exactSum(row))
   const columns = counts[0]!.map((_, j) => exactSum(counts.map((row) => row[j]!)))
@@ -27,7 +27,7 @@ export interface Count {
   successes: number
 }
 
-/** The same for the successes of two groups of any size. One count fixes a table of these margins. */
+/** Returns the same for the successes of two groups of any size. One count determines a table of these margins. */
 export function fisherTwoByTwo(a: Count, b: Count): number {
   const successes = a.successes + b.successes
   const from = Math.max(0, successes - b.n)
@@ -55,12 +55,12 @@ interface Search {
   weightOf(cell: number): number
 }
 
-/** Collects the log weight of every table of these margins. Returns false where there are too many. */
+/** Collects the log weight of every table of these margins. Returns false if there are too many. */
 function fill(rows: readonly number[], columns: readonly number[], search: Search): boolean {
   const left = rows.slice()
   const place = (row: number, column: number, open: number, weight: number): boolean => {
     if (column === columns.length - 1) {
-      // The last column takes what is left of each row.
+      // The last column gets the rest of each row.
       search.weights.push(weight + exactSum(left.map(search.weightOf)))
       return search.weights.length <= MOST
     }

@@ -1,6 +1,7 @@
 /**
- * Kendall's tau-b (Biometrika 33, 1945), counted in n log n after Knight (JASA 61, 1966): exact p without ties under 50
- * values, else the normal limit with the variance under ties (Kendall, Rank Correlation Methods, 1970), as R's cor.test has it.
+ * Computes Kendall's tau-b (Biometrika 33, 1945), counted in n log n after Knight (JASA 61, 1966). p is exact without
+ * ties under 50 values. Else it is the normal limit with the variance under ties (Kendall, Rank Correlation Methods,
+ * 1970), as in R's cor.test.
  */
 import { normalTwoSided } from '../distributions.ts'
 import { inversions } from '../mann-kendall.ts'
@@ -15,7 +16,7 @@ export interface Kendall {
   exact: boolean
 }
 
-/** Returns null under two values or where a column is constant. */
+/** Returns the test, or null for fewer than two values or a constant column. */
 export function kendall(x: readonly number[], y: readonly number[]): Kendall | null {
   const n = x.length
   const order = [...x.keys()].toSorted((a, b) => x[a]! - x[b]! || y[a]! - y[b]!)
@@ -69,7 +70,7 @@ function pairsTied(ordered: readonly (readonly [number, number])[]): number {
   return found
 }
 
-/** Twice the smaller tail of the number of pairs in falling order among permutations of n. */
+/** Returns twice the smaller tail of the number of pairs in falling order among permutations of n. */
 function exactP(n: number, falling: number): number {
   const most = (n * (n - 1)) / 2
   let chances = [1]

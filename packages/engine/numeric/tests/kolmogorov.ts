@@ -1,23 +1,24 @@
 /**
- * The Kolmogorov-Smirnov distance's distribution. One sample: the exact matrix power of Marsaglia, Tsang and Wang (J. Stat.
- * Softw. 8, 2003) up to 500 values, its far tail by twice Smirnov's one-sided sum (Birnbaum and Tingey 1951); above 500, that sum below
- * 0.05 and else the limit with Vrbik's correction (2018). Two samples: the share of lattice paths that leave the band, exact also with ties
+ * Computes the distribution of the Kolmogorov-Smirnov distance. For one sample of up to 500 values it is the exact
+ * matrix power of Marsaglia, Tsang and Wang (J. Stat. Softw. 8, 2003), and in the far tail twice Smirnov's one-sided
+ * sum (Birnbaum and Tingey 1951). Above 500 values it is that sum below 0.05, and else the limit with Vrbik's
+ * correction (2018). For two samples it is the share of lattice paths that leave the band, exact also with ties
  * (Schroer and Trenkler, Comput. Stat. Data Anal. 20, 1995), or the limit.
  */
 import { logGamma } from '../gamma.ts'
 
 const EXACT_VALUES = 500
-/** Products of sample sizes up to which two samples are compared exactly. */
+/** The largest product of sample sizes for which two samples are compared exactly. */
 export const EXACT_PATHS = 1_000_000
 
-/** P(D >= d) of one sample of `n` against a distribution that was known before. */
+/** Returns P(D >= d) of one sample of `n` against a distribution that was known before. */
 export function kolmogorovUpper(d: number, n: number): number {
   if (!(d > 0)) return d <= 0 ? 1 : Number.NaN
   if (d >= 1) return 0
   const tail = 2 * smirnovUpper(d, n)
   if (tail < 1e-3) return tail
   if (n > EXACT_VALUES) {
-    // The chance of both sides at once is under p^4, too little to matter here.
+    // The chance of both sides at once is under p^4, which is too small to matter here.
     if (tail < 0.05) return tail
     const root = Math.sqrt(n) * d
     return kolmogorovLimit(root + 1 / (6 * Math.sqrt(n)) + (root - 1) / (4 * n))
@@ -25,7 +26,7 @@ export function kolmogorovUpper(d: number, n: number): number {
   return Math.min(1, Math.max(0, 1 - marsaglia(d, n)))
 }
 
-/** P(K > x) of Kolmogorov's limit; below 1 by its theta form. */
+/** Returns P(K > x) of Kolmogorov's limit, by its theta form below 1. */
 export function kolmogorovLimit(x: number): number {
   if (!(x > 0)) return 1
   if (x < 1) {
@@ -49,7 +50,7 @@ function smirnovUpper(d: number, n: number): number {
   return d * sum
 }
 
-/** P(D < d). */
+/** Returns P(D < d). */
 function marsaglia(d: number, n: number): number {
   const k = Math.ceil(n * d)
   const size = 2 * k - 1
@@ -118,7 +119,7 @@ export function kolmogorovTwoSamples(a: readonly number[], b: readonly number[])
   if (m * n > EXACT_PATHS) {
     return { statistic, p: kolmogorovLimit(Math.sqrt((m / (m + n)) * n) * statistic), exact: false }
   }
-  // Compared as whole numbers: |i n - j m| against the statistic times m n.
+  // Distances are compared as whole numbers: |i n - j m| against the statistic times m n.
   const bound = Math.round(statistic * m * n)
   let before: number[] = []
   for (let i = 0; i <= m; i++) {

@@ -1,8 +1,8 @@
 /**
- * Tests of means and of variances out of each group's size, mean and sum of squares: Fisher's analysis of variance (1925),
- * Welch's (Biometrika 38, 1951), pairwise differences after Tukey and Kramer (1956) and after Games and Howell (J. Educ. Stat.
- * 1, 1976), Bartlett's test (Proc. R. Soc. A 160, 1937), and the F test of two variances. Levene's test (1960) and Brown and
- * Forsythe's (JASA 69, 1974) are `classicAnova` of the distances from each group's mean or median.
+ * Tests means and variances from each group's size, mean and sum of squares: Fisher's analysis of variance (1925),
+ * Welch's (Biometrika 38, 1951), pairwise differences after Tukey and Kramer (1956) and after Games and Howell (J.
+ * Educ. Stat. 1, 1976), Bartlett's test (Proc. R. Soc. A 160, 1937), and the F test of two variances. Levene's test
+ * (1960) and Brown and Forsythe's (JASA 69, 1974) are `classicAnova` of the distances from each group's mean or median.
  */
 import { chiSquareUpper, fLower, fUpper } from '../distributions.ts'
 import { exactSum } from '../sum.ts'
@@ -22,7 +22,7 @@ export interface FTest {
   p: number
 }
 
-/** One-way analysis of variance; f is NaN where nothing varies, infinite where only the means do. */
+/** Computes one-way analysis of variance. f is NaN if nothing varies, and infinite if only the means do. */
 export function classicAnova(samples: readonly Sample[]): FTest {
   const n = exactSum(samples.map((one) => one.n))
   const grand = exactSum(samples.map((one) => one.n * one.mean)) / n
@@ -33,7 +33,7 @@ export function classicAnova(samples: readonly Sample[]): FTest {
   return { f, df_between: top, df_within: bottom, p: fUpper(f, top, bottom) }
 }
 
-/** Welch's analysis of variance, which lets variances differ. Each group needs two values and some spread. */
+/** Computes Welch's analysis of variance, which lets variances differ. Each group needs two values and some spread. */
 export function welchAnova(samples: readonly Sample[]): FTest {
   const k = samples.length
   const weights = samples.map((one) => (one.n * (one.n - 1)) / one.squares)
@@ -67,11 +67,11 @@ export interface PairedDifference {
   difference: number
   low: number
   high: number
-  /** Adjusted for all pairs of the samples. */
+  /** The p, adjusted for all pairs of the samples. */
   p: number
 }
 
-/** Tukey's honest differences: equal variances, all pairs at once. */
+/** Returns Tukey's honest differences: equal variances, all pairs at once. */
 export function tukey(samples: readonly Sample[], confidence: number): PairedDifference[] {
   const df = exactSum(samples.map((one) => one.n)) - samples.length
   const variance = exactSum(samples.map((one) => one.squares)) / df
@@ -82,7 +82,7 @@ export function tukey(samples: readonly Sample[], confidence: number): PairedDif
   })
 }
 
-/** Games and Howell's differences: variances may differ, all pairs at once. */
+/** Returns Games and Howell's differences: variances may differ, all pairs at once. */
 export function gamesHowell(samples: readonly Sample[], confidence: number): PairedDifference[] {
   return pairsOf(samples).map(([a, b]) => {
     const [left, right] = [samples[a]!, samples[b]!]
@@ -109,7 +109,7 @@ function differenceOf(
   }
 }
 
-/** All pairs of places, the earlier first. */
+/** Returns all pairs of positions, the earlier first. */
 export function pairsOf(list: readonly unknown[]): [number, number][] {
   return list.flatMap((_, a) => list.slice(a + 1).map((__, b): [number, number] => [a, a + 1 + b]))
 }
@@ -120,7 +120,7 @@ export interface VarianceTest {
   p: number
 }
 
-/** Bartlett's test of equal variances; it asks for normal data. */
+/** Computes Bartlett's test of equal variances, which assumes normal data. */
 export function bartlett(samples: readonly Sample[]): VarianceTest {
   const k = samples.length
   const df = exactSum(samples.map((one) => one.n - 1))
@@ -131,7 +131,7 @@ export function bartlett(samples: readonly Sample[]): VarianceTest {
   return { statistic, df: k - 1, p: chiSquareUpper(statistic, k - 1) }
 }
 
-/** The ratio of two variances and its two-sided p, for normal data. */
+/** Returns the ratio of two variances and its two-sided p, for normal data. */
 export function varianceRatio(a: Sample, b: Sample): FTest {
   const [top, bottom] = [a.n - 1, b.n - 1]
   const f = a.squares / top / (b.squares / bottom)

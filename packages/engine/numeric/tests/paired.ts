@@ -1,4 +1,7 @@
-/** Student's t test of differences within pairs (Biometrika 6, 1908), out of their number, mean and sum of squares. */
+/**
+ * Computes Student's t test of differences within pairs (Biometrika 6, 1908), from their number, mean and sum of
+ * squares.
+ */
 import { studentTwoSided, studentUpperQuantile } from '../distributions.ts'
 import type { Sample } from './means.ts'
 
@@ -10,7 +13,7 @@ export interface PairedT {
   high: number
 }
 
-/** Returns null under two differences or where they do not vary. */
+/** Returns the test, or null for fewer than two differences or if they do not vary. */
 export function pairedT({ n, mean, squares }: Sample, confidence: number): PairedT | null {
   if (n < 2 || !(squares > 0)) return null
   const error = Math.sqrt(squares / (n - 1) / n)

@@ -18,7 +18,10 @@ export interface RankTest {
   exact: boolean
 }
 
-/** The two sizes, the sum of the first sample's ranks, and the sum of t^3 - t over its ties. */
+/**
+ * Computes Mann and Whitney's test from the two sizes, the sum of the first sample's ranks, and the sum of t^3 - t over
+ * its ties.
+ */
 export function mannWhitney(m: number, n: number, rankSum: number, ties: number): RankTest {
   const statistic = rankSum - (m * (m + 1)) / 2
   if (m < EXACT && n < EXACT && ties === 0) {
@@ -30,7 +33,10 @@ export function mannWhitney(m: number, n: number, rankSum: number, ties: number)
   return { statistic, ...limit(statistic - (m * n) / 2, variance) }
 }
 
-/** The number of non-zero differences, the sum of the ranks of the positive ones, and the sum of t^3 - t over the ties. */
+/**
+ * Computes the signed rank test from the number of non-zero differences, the sum of the ranks of the positive ones, and
+ * the sum of t^3 - t over the ties.
+ */
 export function signedRank(n: number, rankSum: number, ties: number, zeros = 0): RankTest {
   if (n < EXACT && ties === 0 && zeros === 0) {
     const chances = Array.from({ length: (n * (n + 1)) / 2 + 1 }, () => 0)
@@ -52,7 +58,7 @@ function limit(distance: number, variance: number): { z: number; p: number; exac
   return { z, p: normalTwoSided(z), exact: false }
 }
 
-/** Chances of each sum of `m` of the ranks 1 to `total`, less the smallest sum. */
+/** Returns the chances of each sum of `m` of the ranks 1 to `total`, less the smallest sum. */
 function subsetSums(m: number, total: number): number[] {
   const most = m * (total - m)
   const rows = Array.from({ length: m + 1 }, () => Array.from({ length: most + 1 }, () => 0))
@@ -85,7 +91,10 @@ export interface KruskalWallis {
   p: number
 }
 
-/** `ties` is the sum of t^3 - t over all values. The statistic is NaN if all values are equal. */
+/**
+ * Computes Kruskal and Wallis' test. `ties` is the sum of t^3 - t over all values. The statistic is NaN if all values
+ * are equal.
+ */
 export function kruskalWallis(samples: readonly RankedSample[], ties: number): KruskalWallis {
   const n = exactSum(samples.map((one) => one.n))
   const spread = exactSum(samples.map((one) => one.n * (one.rank_sum / one.n - (n + 1) / 2) ** 2))
@@ -98,11 +107,11 @@ export interface RankedPair {
   a: number
   b: number
   z: number
-  /** Not adjusted. */
+  /** The p, not adjusted. */
   p: number
 }
 
-/** Dunn's test of every pair. */
+/** Computes Dunn's test of every pair. */
 export function dunn(samples: readonly RankedSample[], ties: number): RankedPair[] {
   const n = exactSum(samples.map((one) => one.n))
   const variance = (n * (n + 1)) / 12 - ties / (12 * (n - 1))
@@ -114,7 +123,10 @@ export function dunn(samples: readonly RankedSample[], ties: number): RankedPair
   })
 }
 
-/** Friedman's test of `blocks` units under k conditions: sums of ranks within units, sum of t^3 - t over units' ties. */
+/**
+ * Computes Friedman's test of `blocks` units under k conditions, from sums of ranks within units and the sum of t^3 - t
+ * over units' ties.
+ */
 export function friedman(rankSums: readonly number[], blocks: number, ties: number): KruskalWallis {
   const k = rankSums.length
   const spread = exactSum(rankSums.map((sum) => (sum - (blocks * (k + 1)) / 2) ** 2))
@@ -123,8 +135,8 @@ export function friedman(rankSums: readonly number[], blocks: number, ties: numb
 }
 
 /**
- * Mood's test that two samples with one middle have equal spreads: takes the sum over the first sample of scores (rank
- * - (N + 1) / 2)^2, averaged over ties, and the sums of all scores and of their squares.
+ * Computes Mood's test that two samples with one middle have equal spreads. It takes the sum over the first sample of
+ * scores (rank - (N + 1) / 2)^2, averaged over ties, and the sums of all scores and of their squares.
  */
 export function mood(
   m: number,

@@ -1,6 +1,6 @@
 /**
- * The Shapiro-Wilk test of normality as Royston computes it: Remark AS R94, Applied Statistics 44 (1995), 547-551. For 3 to
- * 5,000 values, as in R and scipy.
+ * Computes the Shapiro-Wilk test of normality as Royston does (Remark AS R94, Applied Statistics 44 (1995), 547-551),
+ * for 3 to 5,000 values, as R and scipy do.
  */
 import { normalQuantile, normalUpper } from '../distributions.ts'
 import { exactMean, squaredDeviations } from '../exact.ts'
@@ -17,7 +17,7 @@ export interface ShapiroWilk {
 export function shapiroWilk(sorted: readonly number[]): ShapiroWilk | null {
   const n = sorted.length
   if (n < 3 || n > SHAPIRO_MOST || sorted[0] === sorted[n - 1]) return null
-  // Over the range, so that neither large nor tiny values overflow.
+  // Values are divided by the range, so that neither large nor tiny values overflow.
   const range = sorted[n - 1]! - sorted[0]!
   const values = sorted.map((value) => (value - sorted[0]!) / range)
   const weights = weightsOf(n)
@@ -25,13 +25,13 @@ export function shapiroWilk(sorted: readonly number[]): ShapiroWilk | null {
   const slope = exactSum(weights.map((weight, i) => weight * (values[n - 1 - i]! - values[i]!)))
   const length = Math.sqrt(2 * exactSum(weights.map((weight) => weight * weight)))
   const size = Math.sqrt(squaredDeviations(values))
-  // 1 - w as the product of a difference and a sum: near 1 nothing cancels.
+  // 1 - w is the product of a difference and a sum, so nothing cancels near 1.
   const unit = slope / length
   const rest = Math.max(0, ((size - unit) * (size + unit)) / (size * size))
   return { w: 1 - rest, p: Number.isNaN(mean) ? Number.NaN : probabilityOf(1 - rest, rest, n) }
 }
 
-/** The weights of the upper half, the largest first. */
+/** Returns the weights of the upper half, the largest first. */
 function weightsOf(n: number): number[] {
   if (n === 3) return [Math.SQRT1_2]
   const half = Math.floor(n / 2)
@@ -67,7 +67,7 @@ function probabilityOf(w: number, rest: number, n: number): number {
   return normalUpper((-Math.log(bound - y) - mean) / sd)
 }
 
-/** The coefficients from the constant on. */
+/** Evaluates a polynomial, whose coefficients begin with the constant. */
 function polynomial(coefficients: readonly number[], x: number): number {
   return coefficients.reduceRight((sum, coefficient) => sum * x + coefficient, 0)
 }

@@ -1,9 +1,10 @@
 /**
- * The studentised range: the range of k standard normal values over an independent estimate of their standard deviation
- * with df degrees of freedom. The upper tail is a double integral: over the largest value by
- * k phi(z) [Phi(z)^(k-1) - (Phi(z) - Phi(z - w))^(k-1)], over the deviation by its chi density in logarithms. Both are summed
- * by the trapezoidal rule, which converges exponentially for smooth integrands that vanish at both ends (Trefethen and
- * Weideman, SIAM Review 56, 2014). The difference of powers is taken without cancellation: small tails keep their digits.
+ * Computes the studentised range: the range of k standard normal values over an independent estimate of their standard
+ * deviation with df degrees of freedom. The upper tail is a double integral: over the largest value by k phi(z)
+ * [Phi(z)^(k-1) - (Phi(z) - Phi(z - w))^(k-1)], and over the deviation by its chi density in logarithms. Both are
+ * summed by the trapezoidal rule, which converges exponentially for smooth integrands that vanish at both ends
+ * (Trefethen and Weideman, SIAM Review 56, 2014). The difference of powers is computed without cancellation, so small
+ * tails keep their digits.
  */
 import { normalDensity, normalLower, studentUpperQuantile } from '../distributions.ts'
 import { logGamma } from '../gamma.ts'
@@ -13,14 +14,17 @@ const TO = 37.5
 /** The error of the rule is at most about exp(-2 pi^2 / (k step^2)), so many values need the fine step. */
 const WIDE = { step: 0.2, most: 8 }
 const FINE_STEP = 0.1
-/** Farther than this below half the range, and than one more above it, the integrand is below 1e-18 of its greatest value. */
+/**
+ * The reach of the integral. Farther than this below half the range, and farther than one more above it, the integrand
+ * is below 1e-18 of its maximum.
+ */
 const REACH = 8
 /** The search ends at an error this small in the logarithm of the tail, or as a share of the quantile. */
 const CLOSE = 1e-13
-/** From this many degrees of freedom on the deviation is taken as known. */
+/** The number of degrees of freedom from which the deviation counts as known. */
 const MANY = 1e7
 
-/** P(Q > q) for the range of `k` values. */
+/** Returns P(Q > q) for the range of `k` values. */
 export function studentizedRangeUpper(q: number, k: number, df: number): number {
   if (Number.isNaN(q) || !(k >= 2) || !(df > 0)) return Number.NaN
   if (!(q > 0)) return 1
@@ -28,7 +32,7 @@ export function studentizedRangeUpper(q: number, k: number, df: number): number 
   const grid = k <= WIDE.most ? WIDE_GRID : FINE_GRID
   const weights = grid.places.map(({ density, above }) => density * above ** (k - 1))
   if (df >= MANY) return Math.min(1, rangeUpper(q, k, grid, weights))
-  // ln s runs over where the density of s = chi / sqrt(df) matters.
+  // ln s runs over the values at which the density of s = chi / sqrt(df) matters.
   const width = 1 / Math.sqrt(2 * df)
   const step = Math.min(0.15, 0.6 * width)
   const constant = Math.LN2 + (df / 2) * Math.log(df / 2) - logGamma(df / 2)
@@ -48,7 +52,7 @@ export function studentizedRangeUpper(q: number, k: number, df: number): number 
 
 interface Grid {
   step: number
-  /** The normal density and lower tail where the largest value can be. */
+  /** The normal density and lower tail at the possible positions of the largest value. */
   places: { z: number; density: number; above: number }[]
 }
 
@@ -63,7 +67,9 @@ function gridOf(step: number): Grid {
 const WIDE_GRID = gridOf(WIDE.step)
 const FINE_GRID = gridOf(FINE_STEP)
 
-/** P(range of k normal values > w). `weights`: the density at each place of the grid, times Phi(z)^(k-1). */
+/**
+ * Returns P(range of k normal values > w). `weights` are the density at each position of the grid, times Phi(z)^(k-1).
+ */
 function rangeUpper(w: number, k: number, { step, places }: Grid, weights: readonly number[]): number {
   const first = Math.max(0, Math.floor((w / 2 - REACH - FROM) / step))
   const last = Math.min(places.length - 1, Math.ceil((w / 2 + REACH + 1 - FROM) / step))
@@ -78,7 +84,10 @@ function rangeUpper(w: number, k: number, { step, places }: Grid, weights: reado
   return Math.min(1, k * sum * step)
 }
 
-/** q with P(Q > q) = p: secants on the logarithm of the tail, between the quantile of one pair and Bonferroni's of all. */
+/**
+ * Returns q with P(Q > q) = p, by secants on the logarithm of the tail, between the quantile of one pair and
+ * Bonferroni's of all.
+ */
 export function studentizedRangeQuantile(p: number, k: number, df: number): number {
   if (!(p > 0 && p < 1)) return p === 0 ? Number.POSITIVE_INFINITY : p === 1 ? 0 : Number.NaN
   if (!(k >= 2) || !(df > 0)) return Number.NaN
@@ -91,7 +100,7 @@ export function studentizedRangeQuantile(p: number, k: number, df: number): numb
   let right = gap(high)
   let kept = 0
   for (let step = 0; step < 80; step++) {
-    // Regula falsi after Illinois: the end that stays twice counts half.
+    // This is regula falsi after Illinois: an end that stays twice counts half.
     const next = high - (right * (high - low)) / (right - left)
     const value = gap(next)
     if (Math.abs(value) < CLOSE || Math.abs(high - low) <= CLOSE * high) return next

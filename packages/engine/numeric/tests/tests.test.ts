@@ -16,7 +16,7 @@ import { studentizedRangeQuantile, studentizedRangeUpper } from './studentized-r
 const near = (a: number, b: number, within = 1e-12) =>
   assert.ok(Math.abs(a - b) <= within * Math.max(1, Math.abs(b)), `${a} is not ${b}`)
 
-/** Every choice of `size` of the list. */
+/** Returns every choice of `size` members of the list. */
 function choices<T>(list: readonly T[], size: number): T[][] {
   if (size === 0) return [[]]
   return list.flatMap((one, i) => choices(list.slice(i + 1), size - 1).map((rest) => [one, ...rest]))
@@ -71,7 +71,7 @@ test("Kendall's exact p counts every order", () => {
 })
 
 test('the exact test of a table agrees with a sum over its tables by hand', () => {
-  // Margins 3, 2 by 2, 3: hypergeometric chances 0.1, 0.6, 0.3.
+  // The margins are 3, 2 by 2, 3, with the hypergeometric chances 0.1, 0.6, 0.3.
   near(
     fisherExact([
       [0, 3],

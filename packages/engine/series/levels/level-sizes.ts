@@ -1,4 +1,4 @@
-/** From where to where each change of level goes, and the noise about the levels. */
+/** Computes the levels before and after each change of level, and the noise about the levels. */
 import { exactMean, squaredDeviations } from '../../numeric/exact.ts'
 import { exactSum } from '../../numeric/sum.ts'
 import type { LevelChange } from '../level-changes.ts'
@@ -6,13 +6,16 @@ import { persistentFits } from '../persistence/persistent-fits.ts'
 import { type Curve, polynomials } from './steps-or-curve.ts'
 
 export interface LevelSizes {
-  /** Of each change, in their order. */
+  /** The levels at each change, in their order. */
   sizes: { before: number; after: number }[]
   /** The standard deviation of the values about their levels. */
   noise: number
 }
 
-/** Means of the parts; where a curve stands beside the changes, the curve just before and just after each of them. */
+/**
+ * Returns the means of the parts. If a curve stands beside the changes, it returns the curve just before and just after
+ * each of them.
+ */
 export function levelSizes(
   values: readonly number[],
   rows: readonly number[],
@@ -37,7 +40,7 @@ function besideCurve(
   places: readonly number[],
   { degree, log }: Curve,
 ): LevelSizes | null {
-  // Beside its seasons a value may lie below zero although none does with them.
+  // A value may lie below zero after its seasons are removed, although no original value does.
   if (degree === 0 || (log && values.some((value) => !(value > 0)))) return null
   const steps = places.map((place) => rows.map((_, row) => (row < place ? 0 : 1)))
   const columns = [...polynomials(rows, degree), ...steps]

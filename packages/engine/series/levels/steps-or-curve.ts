@@ -1,8 +1,9 @@
 /**
- * Tells steps from curves. A rise that is steep beside its noise, straight or bent, looks like a staircase in each of its parts, so a test
- * of one step against one level finds changes that are none. The steps are therefore compared with polynomials and a spline, alone and with the
- * steps that are left beside them, of the values and of their logarithms, by Schwarz's criterion (Annals of Statistics 6, 1978): each degree costs one parameter, each step
- * two, its place and its size. The errors may be as persistent as a random walk.
+ * Tells steps from curves. A rise that is steep compared with its noise, straight or bent, looks like a staircase in
+ * each of its parts. So a test of one step against one level finds false changes. The steps are therefore compared with
+ * polynomials and a spline, alone and with the remaining steps, of the values and of their logarithms. The criterion is
+ * Schwarz's (Annals of Statistics 6, 1978): each degree costs one parameter, and each step costs two, its position and
+ * its size. The errors may be as persistent as a random walk.
  */
 import { centred } from '../persistence/centre.ts'
 import { persistentTest } from '../persistence/persistent-regression.ts'
@@ -16,30 +17,39 @@ import {
 } from '../persistence/step-models.ts'
 import { medianOf } from '../spikes/tails.ts'
 
-/** Degrees that are tried: a level, a line, and up to a wave and a half. */
+/** The degrees that are tried: a level, a line, and up to a wave and a half. */
 const DEGREES = [0, 1, 2, 3, 4, 6]
 const PER_STEP = 2
-/** By so much the criterion must fall for a curve beside the same steps: strong evidence by Kass and Raftery (JASA 90, 1995). */
+/**
+ * The criterion must fall by this much for a curve with the same steps: strong evidence by Kass and Raftery (JASA 90,
+ * 1995).
+ */
 const STRONG = 6
-/** A value so many times as far from the middle of its neighbours as usual does not count: one spike would hide every step. */
+/**
+ * A value farther from the middle of its neighbours than this multiple of the usual distance does not count, because
+ * one spike would hide every step.
+ */
 const SPIKE = 8
 const NEIGHBOURS = 3
 const NEAR_FARTHEST = 0.25
-/** So many values on either side of a step show the lines between which it leaps; its chance beside them is that of any in the series. */
+/**
+ * The number of values on either side of a step that show the lines between which it leaps. Its chance is that of any
+ * leap in the series.
+ */
 const REACH = 40
 const LEAP = 0.01
-/** Among so many, too, for a corner some way off bends the lines. */
+/** A smaller number of such values, because a distant corner bends the lines. */
 const NEAR = 15
 const LEAP_NEAR = 0.01
 const LEAST_REACH = 8
-/** The most steps that are looked for beside the known ones, and the fewest values between two. */
+/** The most further steps that are searched, and the fewest values between two. */
 const MOST_FURTHER = 20
 const LEAST_PART = 4
 
 export interface Curve {
-  /** Of its polynomial; 0 where there is none. */
+  /** The degree of the polynomial; 0 without one. */
   degree: number
-  /** Whether that is a curve of the logarithms. */
+  /** Whether the curve is one of the logarithms. */
   log: boolean
 }
 
@@ -47,7 +57,7 @@ export interface StepsBeside<Step> extends Curve {
   steps: Step[]
 }
 
-/** Legendre polynomials of the degrees from 0 on, over the rows. */
+/** Returns Legendre polynomials of the degrees from 0 on, over the rows. */
 export function polynomials(rows: readonly number[], degree: number): number[][] {
   const first = rows[0]!
   const length = rows.at(-1)! - first || 1
@@ -60,7 +70,10 @@ export function polynomials(rows: readonly number[], degree: number): number[][]
   return columns.slice(0, degree + 1)
 }
 
-/** The steps that are left beside the likeliest curve; all of them where levels are likeliest. `index` is the first row after a step. */
+/**
+ * Returns the steps that remain beside the likeliest curve, or all of them if levels are likeliest. `index` is the
+ * first row after a step.
+ */
 export function stepsOrCurve<Step extends { index: number }>(
   given: readonly number[],
   rows: readonly number[],
@@ -70,7 +83,7 @@ export function stepsOrCurve<Step extends { index: number }>(
   const places = steps.map(({ index }) => index)
   const own = withoutSpikes(centred(given), waves, places)
   const plain = chosen(own, rows, waves, places)
-  // Of growth by a share the logarithms are straight; their likelihood is told in the values' own scale.
+  // The logarithms of growth by a share lie on a line. Their likelihood is computed on the values' own scale.
   const logs = given.every((value) => value > 0)
     ? withoutSpikes(
         given.map((value) => Math.log(value)),
@@ -95,7 +108,7 @@ export function stepsOrCurve<Step extends { index: number }>(
   return { steps: leaps.map((at) => steps[at]!), degree, log }
 }
 
-/** Whether the values leap at a step from one line to another: no curve is as bent as every series. */
+/** Tells whether the values leap from one line to another at a step. No single curve fits every series. */
 function isLeap(
   values: readonly number[],
   waves: readonly (readonly number[])[],
@@ -118,7 +131,7 @@ function isLeap(
 }
 
 interface Chosen {
-  /** Which of the steps are left. */
+  /** The steps that remain. */
   kept: number[]
   degree: number
   criterion: number
@@ -160,7 +173,7 @@ function chosen(
       if (!fit) return
       const criterion = criterionOf(fit.likelihood, parameters, kept.length)
       if (criterion >= before) return
-      // No fit with fewer steps is likelier.
+      // A fit with fewer steps cannot be likelier.
       if (criterion - Math.log(n) * PER_STEP * kept.length >= best.criterion) return
       before = criterion
       const asked = criterion + (kept.length === whole.length ? STRONG : 0)
@@ -171,7 +184,7 @@ function chosen(
       kept = kept.filter((_, at) => at !== weakest)
     }
   }
-  // The highest degree is the likeliest, so what it cannot win beside all steps no lower one wins.
+  // The highest degree is the likeliest. If it does not win beside all steps, no lower degree does.
   const highest = likeliestFit(all, [...own(DEGREES.at(-1)!), ...whole.map((at) => first + at)], n)
   const least = highest ? -2 * highest.likelihood : Number.NEGATIVE_INFINITY
   for (const degree of DEGREES)
@@ -180,7 +193,7 @@ function chosen(
   const line = [...curve.slice(0, 2), ...waves]
   consider(besideSpline(line, values, places), [...line.keys()], line.length, DEGREES.at(-1)!, 2)
   if (best.degree === 0) return levels
-  // The tests may have passed over steps, and levels that lack some are no rival of a curve.
+  // The tests may have missed steps, and levels without these steps cannot compete with a curve.
   const more = [...places, ...furtherSteps(values, waves, places)]
   if (more.length === places.length) return best
   const base = [curve[0]!, ...waves]
@@ -193,7 +206,10 @@ function chosen(
   return criterion < best.criterion ? { ...levels, criterion } : best
 }
 
-/** Steps between the known ones that the least squares of independent values ask for, each in the part that it parts best. */
+/**
+ * Returns steps between the known ones that reduce the squares of independent values enough, each the best one of its
+ * part.
+ */
 function furtherSteps(
   values: readonly number[],
   waves: readonly (readonly number[])[],
@@ -228,7 +244,7 @@ function furtherSteps(
   return found
 }
 
-/** The values without their seasons, beside the steps. */
+/** Returns the values without their seasons, which are fitted together with the steps. */
 function withoutWaves(
   values: readonly number[],
   waves: readonly (readonly number[])[],
@@ -239,7 +255,10 @@ function withoutWaves(
   return { rest: values.map((value, row) => value - (beside[row]! - left[row]!)), squares: dot(left, left) }
 }
 
-/** After Hampel: values that lie far from the middle of their neighbours beside the seasons are moved between these. */
+/**
+ * Moves values that lie far from the middle of their neighbours between these neighbours, after Hampel. Seasons are
+ * removed for the comparison.
+ */
 function withoutSpikes(
   given: ArrayLike<number>,
   waves: readonly (readonly number[])[],

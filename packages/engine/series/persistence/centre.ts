@@ -17,7 +17,7 @@ export function centreOf(values: ArrayLike<number>): number {
   return away < FAR_FROM_ZERO * Math.abs(mean) ? mean : 0
 }
 
-/** The values without their centre: themselves, where they lie near zero. */
+/** Returns the values less their centre, or the values themselves if they lie near zero. */
 export function centred<T extends ArrayLike<number>>(values: T, centre = centreOf(values)): T | number[] {
   return centre === 0 ? values : Array.from(values, (value) => value - centre)
 }

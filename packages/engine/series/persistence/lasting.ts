@@ -8,10 +8,13 @@ import { dot, residualsOf } from './residuals.ts'
 /** Lengths of the sums, each up to this share of the values. */
 const LENGTHS = [4, 8, 16, 32]
 const SHARE = 0.2
-/** Standard errors. */
+/** The distance in standard errors that is clear. */
 const CLEARLY = 2.33
 
-/** `columns` are what explains the values, the constant among them; `slow` says how many of them hardly move over so many values. */
+/**
+ * Tells whether the residuals wander longer than their neighbours show. `columns` explain the values and include the
+ * constant. `slow` returns how many of them hardly move over so many values.
+ */
 export function lasts(
   values: readonly number[],
   columns: readonly (readonly number[])[],
@@ -35,7 +38,7 @@ export function lasts(
     let ratio = 1
     for (let lag = 1; lag < length; lag++) ratio += 2 * (1 - lag / length) * alike[lag]!
     const error = Math.sqrt((2 * (2 * length - 1) * (length - 1)) / (3 * length * n))
-    // Residuals beside columns that hardly move are less alike than what they come from; waves that are shorter take nothing from sums.
+    // Residuals from columns that hardly move are less alike than the errors. Shorter waves do not reduce the sums.
     return ratio - 1 + (length / n) * slow(length) > CLEARLY * error
   })
 }

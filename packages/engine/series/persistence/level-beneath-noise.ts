@@ -1,17 +1,20 @@
 /**
- * Tests a line beside a level that wanders slowly beneath noise: y(t) = line + level(t) + noise(t), where the level is a random walk. How
- * large its steps are is averaged over a grid, each size weighted by its restricted likelihood, as in persistent-regression.ts. The
- * values and the columns are whitened by the recursions of Kalman (1960), from the first value on.
+ * Tests a line beside a level that wanders slowly beneath noise: y(t) = line + level(t) + noise(t), where the level is
+ * a random walk. The result is averaged over a grid of step sizes, each weighted by its restricted likelihood, as in
+ * persistent-regression.ts. The recursions of Kalman (1960) whiten the values and the columns, from the first value on.
  */
 import { studentQuantile, studentTwoSided } from '../../numeric/distributions.ts'
 import { type PersistentFit, WALK_WITHIN } from './persistent-regression.ts'
 import { dot } from './residuals.ts'
 
-/** The sizes of the level's steps, over that of the noise: from one that hardly moves in so many values to a walk without noise. */
+/**
+ * The sizes of the level's steps, over that of the noise: from a level that hardly moves over the values to a walk
+ * without noise.
+ */
 const LEAST = 2
 const RATIO = 2
 const MOST = 16
-/** Of the sum of squares of a column: less is rounding. */
+/** A share of the sum of squares of a column below this is rounding. */
 const ROUNDING = 1e-12
 
 interface Fit {
@@ -21,7 +24,7 @@ interface Fit {
   df: number
 }
 
-/** The line, or null where it cannot be told from `waves`. */
+/** Returns the line, or null if it cannot be told from `waves`. */
 export function besideLevel(
   values: readonly number[],
   waves: readonly (readonly number[])[],
@@ -31,7 +34,7 @@ export function besideLevel(
   return averaged(fitsOf(values, waves, line), plain)
 }
 
-/** The same where noise is clear above the walk; null where the data allow a walk without noise. */
+/** Returns the line if noise is clear above the walk, or null if the data allow a walk without noise. */
 export function aboveWalk(
   values: readonly number[],
   waves: readonly (readonly number[])[],
@@ -74,7 +77,7 @@ function averaged(fits: readonly Fit[], plain: PersistentFit): PersistentFit | n
   return { ...plain, p, estimate, low: estimate - half, high: estimate + half }
 }
 
-/** The last column on the others, beside a level whose steps have so large a variance over that of the noise. */
+/** Fits the last column with the others, beside a level. `step` is the variance of its steps over that of the noise. */
 function fitAt(columns: readonly (readonly number[])[], step: number): Fit | null {
   const n = columns[0]!.length
   const df = n - columns.length
@@ -103,7 +106,7 @@ function fitAt(columns: readonly (readonly number[])[], step: number): Fit | nul
   return { likelihood, estimate: share / size, error: Math.sqrt(variance) / size, df }
 }
 
-/** Columns whose rows are independent of each other, and the logarithms of the spreads they are divided by. */
+/** Returns columns whose rows are independent of each other, and the logarithms of the spreads that divide them. */
 function whitened(
   columns: readonly (readonly number[])[],
   step: number,
@@ -111,7 +114,7 @@ function whitened(
   const n = columns[0]!.length
   const white = columns.map(() => new Float64Array(n - 1))
   const states = columns.map((column) => column[0]!)
-  // The level begins anywhere: the first value tells where.
+  // The level begins anywhere, so only the first value shows its position.
   let variance = 1 + step
   let spreads = 0
   for (let t = 1; t < n; t++) {

@@ -1,4 +1,4 @@
-/** Normal scores of Blom (1958): what the ranks of values would be if the values were normal. */
+/** Computes the normal scores of Blom (1958): what the ranks of values would be if the values were normal. */
 import { ranks } from '../../numeric/mann-kendall.ts'
 
 export function normalScores(values: readonly number[]): number[] {
@@ -7,8 +7,8 @@ export function normalScores(values: readonly number[]): number[] {
 }
 
 /**
- * The normal quantile to seven digits: PPND7 of Wichura (algorithm AS 241, Applied Statistics 37, 1988). Scores are needed
- * by the ten thousand.
+ * Returns the normal quantile to seven digits: PPND7 of Wichura (algorithm AS 241, Applied Statistics 37, 1988). It is
+ * fast, because scores are needed by the ten thousand.
  */
 function score(p: number): number {
   const q = p - 0.5

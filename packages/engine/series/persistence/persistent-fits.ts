@@ -1,24 +1,30 @@
-/** The regression of persistent-regression.ts at each persistence: its coefficients, their factor and its weight. */
+/**
+ * Computes the regression of persistent-regression.ts at each persistence: its coefficients, their factor and its
+ * weight.
+ */
 import { centreBeside, centred } from './centre.ts'
 import { factorAt, momentsOf, persistences } from './persistent-regression.ts'
 
 export interface PersistentCoefficients {
   a: number
-  /** Posterior weight; all add up to 1. */
+  /** The posterior weight. All weights add up to 1. */
   weight: number
   coefficients: Float64Array
-  /** Lower Cholesky factor of the columns' products after quasi-differencing, row by row, with `width` numbers a row. */
+  /**
+   * The lower Cholesky factor of the columns' products after quasi-differencing, row by row, with `width` numbers a
+   * row.
+   */
   factor: Float64Array
   width: number
-  /** Variance of the innovations. */
+  /** The variance of the innovations. */
   variance: number
   df: number
-  /** Log of the restricted likelihood, and of the plain one at its greatest. */
+  /** The log of the restricted likelihood, and of the plain one at its greatest. */
   restricted: number
   likelihood: number
 }
 
-/** Empty where the columns depend on each other or leave no degree of freedom. */
+/** Returns the fits. Returns none if the columns depend on each other or leave no degree of freedom. */
 export function persistentFits(
   y: ArrayLike<number>,
   columns: readonly ArrayLike<number>[],

@@ -15,18 +15,18 @@ import { centreBeside, centred } from './centre.ts'
 export interface PersistentTest {
   /** The chance of an F this large over the tested columns, if they explain nothing. */
   p: number
-  /** Mean of the persistence over its weights: 0 for white noise, 1 for a random walk. */
+  /** The mean of the persistence over its weights: 0 for white noise, 1 for a random walk. */
   persistence: number
   /** Whether the data allow a random walk. */
   walk: boolean
-  /** p beside the errors of a random walk. */
+  /** The p beside the errors of a random walk. */
   p_walk: number
 }
 
 export interface PersistentFit extends PersistentTest {
-  /** Of the last column. */
+  /** The coefficient of the last column. */
   estimate: number
-  /** 95 % interval of `estimate`: as wide as the random walk's where that is allowed. */
+  /** The 95 % interval of `estimate`. It is as wide as the random walk's if a random walk is allowed. */
   low: number
   high: number
 }
@@ -42,7 +42,7 @@ interface Persistence {
   weight: number
 }
 
-/** From -0.9 in even steps, then ever finer towards 1. */
+/** Returns the persistences from -0.9 in even steps, then ever finer towards 1. */
 export function persistences(n: number, fine = true): Persistence[] {
   const step = fine ? 0.05 : 0.1
   const ratio = fine ? 1.3 : 1.6
@@ -54,7 +54,10 @@ export function persistences(n: number, fine = true): Persistence[] {
   return grid
 }
 
-/** Sums of products of each pair of columns: of the same row, of neighbours, of rows before the last, of the first row. */
+/**
+ * The sums of products of each pair of columns: of the same row, of neighbours, of rows before the last, of the first
+ * row.
+ */
 export interface Moments {
   size: number
   same: Float64Array
@@ -89,7 +92,10 @@ export function momentsOf(columns: readonly ArrayLike<number>[]): Moments {
   return moments
 }
 
-/** Cholesky factor (lower, in place of a full matrix) of the products of the quasi-differenced columns; null where they depend on each other. */
+/**
+ * Returns the Cholesky factor (lower, in place of a full matrix) of the products of the quasi-differenced columns; null
+ * if they depend on each other.
+ */
 export function factorAt(moments: Moments, a: number): Float64Array | null {
   const { size, same, neighbours, before, first } = moments
   const factor = new Float64Array(size * size)
@@ -109,7 +115,7 @@ export function factorAt(moments: Moments, a: number): Float64Array | null {
 }
 
 interface Row extends Persistence {
-  /** Log of the restricted likelihood. */
+  /** The log of the restricted likelihood. */
   likelihood: number
   p: number
   estimate: number
@@ -118,8 +124,8 @@ interface Row extends Persistence {
 }
 
 /**
- * Regresses `y` on the columns of `base` and then `tested`. Returns null where the columns depend on each other. `y`
- * needs some spread and more rows than there are columns.
+ * Regresses `y` on the columns of `base` and then `tested`. Returns null if the columns depend on each other. `y` needs
+ * some spread and more rows than there are columns.
  */
 export function persistentRegression(
   y: ArrayLike<number>,
@@ -130,7 +136,7 @@ export function persistentRegression(
   return found && { ...tellOf(found), ...intervalOf(found) }
 }
 
-/** As `persistentRegression`, without the interval, which costs more than all else of a short series. */
+/** Does the same as `persistentRegression` without the interval, which costs more than the rest for a short series. */
 export function persistentTest(
   y: ArrayLike<number>,
   base: readonly ArrayLike<number>[],
@@ -142,7 +148,7 @@ export function persistentTest(
 
 interface Fits {
   rows: Row[]
-  /** How much each row weighs. */
+  /** The weight of each row. */
   shares: number[]
   /** Whether the data allow a random walk. */
   walk: boolean
@@ -225,7 +231,7 @@ function fitOf(factor: Float64Array, size: number, tested: number, df: number, a
   }
 }
 
-/** The half width that is passed with a chance of 5 %, by bisection. */
+/** Returns the half width that is exceeded with a chance of 5 %, by bisection. */
 function halfWidth(beyond: (half: number) => number, scale: number): number {
   if (!(scale > 0)) return 0
   let low = 0

@@ -1,4 +1,7 @@
-/** Ordinary least squares residuals over columns, by Gram-Schmidt. Columns that depend on earlier ones are left out. */
+/**
+ * Computes ordinary least squares residuals over columns, by Gram-Schmidt. Columns that depend on earlier ones are left
+ * out.
+ */
 
 /** Returns the residuals of the values from `base`, and from `base` and `more`. */
 export function residualsOf(
@@ -29,7 +32,7 @@ export function dot(left: ArrayLike<number>, right: ArrayLike<number>): number {
   return sum
 }
 
-/** As `dot`, of packed columns alone: the loop of a series spends its time here. */
+/** Does the same as `dot` for packed columns only. A series spends most of its time in this loop. */
 function product(left: Float64Array, right: Float64Array): number {
   let sum = 0
   for (let row = 0; row < left.length; row++) sum += left[row]! * right[row]!

@@ -1,15 +1,15 @@
 /**
- * Whether the season itself wanders: each weekday goes its own way, alike from one week to the next and not from one day to the next
- * (a seasonal random walk). Errors of one persistence miss that, so what a line or a step seems to tell of such a series must show in
- * the means of its whole cycles, too.
+ * Tells whether the season itself wanders (a seasonal random walk): each weekday drifts by itself, alike from one week
+ * to the next and not from one day to the next. Errors of one persistence miss that. So a line or a step of such a
+ * series must also show in the means of its whole cycles.
  */
 import { residualsOf } from './residuals.ts'
 
-/** Standard errors of an autocorrelation. */
+/** The number of standard errors of an autocorrelation that is clear. */
 const CLEARLY = 3
 const LEAST_CYCLES = 3
 
-/** The steps of the season that wanders beside `columns` (the constant among them); null where none does. */
+/** Returns the steps of the season that wanders beside `columns` (which include the constant), or null if none does. */
 export function wanderingSeason(
   values: readonly number[],
   rows: readonly number[],
@@ -30,13 +30,13 @@ export function wanderingSeason(
       const before = at.get(row - steps)
       if (before !== undefined) alike += left[place]! * left[before]!
     }
-    // Residuals beside so many columns are less alike than what they come from.
+    // Residuals from so many columns are less alike than the errors.
     if (alike / whole + columns.length / values.length > CLEARLY / Math.sqrt(values.length)) return steps
   }
   return null
 }
 
-/** The means of whole cycles, counted from the first row, and how many rows came before each ends. */
+/** Returns the means of whole cycles, counted from the first row, and the number of rows before the end of each. */
 export function cycleMeans(
   values: readonly number[],
   rows: readonly number[],

@@ -1,31 +1,34 @@
 /**
- * Regressions on columns and steps, of which any part may be chosen once the products of all are made: with errors as persistent as a
- * random walk, or about a smooth curve.
+ * Computes regressions on columns and steps. Once the products of all are made, any part of them may be chosen. The
+ * errors are as persistent as a random walk, or lie about a smooth curve.
  */
 import { factorAt, type Moments, momentsOf, persistences } from './persistent-regression.ts'
 import { dot } from './residuals.ts'
 
-/** Products of columns, steps and, last, the values, by one model of the errors after the other. */
+/** Gives the products of columns, steps and, last, the values, under one model of the errors after another. */
 export interface StepModel {
   moments: Moments
-  /** Persistences that are tried. */
+  /** The persistences that are tried. */
   persistences: readonly number[]
-  /** Logarithms of the spreads that the columns are divided by, without persistence. */
+  /** The logarithms of the spreads that divide the columns, without persistence. */
   spreads: number
 }
 
 export interface StepFit {
   likelihood: number
-  /** Lower Cholesky factor of the products. */
+  /** The lower Cholesky factor of the products. */
   factor: Float64Array
 }
 
-/** Variances of the changes of slope over that of the noise, at the n-th step: a curve that bends once in so many values. */
+/**
+ * The n-th curve bends once in this many values. They give the variances of the changes of slope over that of the
+ * noise.
+ */
 const BENDS = [1000, 300, 100, 30, 10]
 /** An error below this is rounding. */
 const FOLLOWED = 1e-14
 
-/** Errors from independent ones to a random walk. */
+/** Makes models with errors from independent ones to a random walk. */
 export function besidePersistence(
   columns: readonly (readonly number[])[],
   values: readonly number[],
@@ -36,8 +39,9 @@ export function besidePersistence(
 }
 
 /**
- * A line whose slope is a random walk, beneath noise: what a smoothing spline draws (Wahba, J. Royal Statistical Society B 40, 1978). Columns and values
- * are whitened by the recursions of Kalman (1960), for each size of the changes of slope.
+ * Makes models of a line whose slope is a random walk, beneath noise. That is a smoothing spline (Wahba, J. Royal
+ * Statistical Society B 40, 1978). The recursions of Kalman (1960) whiten columns and values, for each size of the
+ * changes of slope.
  */
 export function besideSpline(
   columns: readonly (readonly number[])[],
@@ -45,7 +49,7 @@ export function besideSpline(
   places: readonly number[],
 ): StepModel[] {
   const n = values.length
-  // A slope that gathers steps of this variance over so many values moves the curve by as much as the noise.
+  // A slope that accumulates steps of this variance over so many values moves the curve by as much as the noise.
   return BENDS.filter((length) => length < n).map((length) => {
     const filter = filterOf(n, length ** -3)
     const white = [
@@ -57,7 +61,7 @@ export function besideSpline(
   })
 }
 
-/** The likeliest fit of the chosen columns; null where they depend on each other. */
+/** Returns the likeliest fit of the chosen columns, or null if they depend on each other. */
 export function likeliestFit(
   models: readonly StepModel[],
   columns: readonly number[],
@@ -77,7 +81,7 @@ export function likeliestFit(
   return best
 }
 
-/** Kalman's gains, row by row, beneath a slope that walks from 0 with steps of one variance. */
+/** Kalman's gains, row by row, for a slope that walks from 0 with steps of one variance beneath noise. */
 interface Filter {
   gains: Float64Array
   turns: Float64Array
@@ -88,7 +92,7 @@ interface Filter {
 
 function filterOf(n: number, step: number): Filter {
   const [gains, turns, scales] = [new Float64Array(n), new Float64Array(n), new Float64Array(n)]
-  // Variances of the level and the slope that are expected next, and their covariance.
+  // The variances of the next level and slope, and their covariance.
   let [level, slope, both] = [0, 0, 0]
   let spreads = 0
   for (let t = 0; t < n; t++) {
@@ -106,7 +110,7 @@ function filterOf(n: number, step: number): Filter {
   return { gains, turns, scales, spreads }
 }
 
-/** Rows that are independent of each other; zero before `from` and from its end on. */
+/** Rows that are independent of each other. They are zero before `from` and from the end on. */
 interface White {
   from: number
   rows: Float64Array
@@ -125,7 +129,7 @@ function whitened(column: ArrayLike<number>, { gains, turns, scales }: Filter): 
   return { from: 0, rows }
 }
 
-/** Of a step, 0 before `place` and 1 from it on, until the curve has followed it. */
+/** Returns the whitened step, 0 before `place` and 1 from it on, until the curve has followed it. */
 function whitenedStep(place: number, n: number, { gains, turns, scales }: Filter): White {
   const rows = new Float64Array(n - place)
   let [level, slope] = [0, 0]
@@ -159,7 +163,10 @@ function productOf(one: White, other: White): number {
   )
 }
 
-/** Products of the columns, of a step at each place (0 before it, 1 from it on), and of the values as the last column. */
+/**
+ * Returns products of the columns, of a step at each position (0 before it, 1 from it on), and of the values as the
+ * last column.
+ */
 function withSteps(
   columns: readonly (readonly number[])[],
   values: readonly number[],
@@ -229,7 +236,7 @@ function picked({ size, same, neighbours, before, first }: Moments, columns: rea
   }
 }
 
-/** How many standard errors each of the last columns before the values lies from zero, up to a common scale. */
+/** Returns how many standard errors each of the last columns before the values lies from zero, up to a common scale. */
 export function sizesOf(factor: Float64Array, columns: number, last: number): number[] {
   const width = columns + 1
   const at = (row: number, column: number): number => factor[row * width + column]!

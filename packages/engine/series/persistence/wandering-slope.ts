@@ -1,20 +1,25 @@
 /**
- * Whether the slope itself wanders: a walk of steps that are a walk (integrated twice) rises and falls for long without any trend. Its line
- * must then be more than its steps explain, whatever their persistence. Its second differences are noise. Those of a smooth curve are alike, and
- * those of a curve or a walk beneath noise swing to and fro: neither is such a walk.
+ * Tells whether the slope itself wanders. A walk whose steps are a walk (integrated twice) rises and falls for long
+ * without any trend. Its line must then exceed what its steps explain, whatever their persistence. Its second
+ * differences are noise. Those of a smooth curve are alike, and those of a curve or a walk beneath noise alternate, so
+ * neither is such a walk.
  */
 import { centred } from './centre.ts'
 import { lasts } from './lasting.ts'
 import { persistentTest } from './persistent-regression.ts'
 import { dot } from './residuals.ts'
 
-/** The autocorrelation of second differences between which they are noise: that of a walk is -1/2, that of a curve beneath noise -2/3. */
+/**
+ * The range of the autocorrelation of second differences that counts as noise. A walk has -1/2, a curve beneath noise
+ * -2/3.
+ */
 const [SWINGING, SMOOTH] = [-0.3, 0.5]
 const ROUNDING = 1e-18
 
 /**
- * The chance of steps whose mean lies as far from zero beside errors as persistent as a walk; 0 where the slope does not wander, 1 where it
- * does so beneath noise. Growth by a share has steps that grow, so of values above zero the logarithms may tell as well.
+ * Returns the chance of steps whose mean lies as far from zero, beside errors as persistent as a walk. It is 0 if the
+ * slope does not wander, and 1 if it wanders beneath noise. Growth by a share has growing steps, so for values above
+ * zero the logarithms may decide as well.
  */
 export function slopeChance(
   given: readonly number[],

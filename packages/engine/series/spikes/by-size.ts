@@ -6,7 +6,10 @@
 import { twoParts } from '../../causes/noise.ts'
 import { medianOf } from './tails.ts'
 
-/** The denominators of a ratio at each value, and what one event adds to the numerator; null where values are no counts. */
+/**
+ * The denominators of a ratio at each value, and what one event adds to the numerator; null if the values are no
+ * counts.
+ */
 export interface Sizes {
   denominators: readonly number[]
   event: number | null
@@ -17,7 +20,7 @@ const MOST_BINS = 8
 /** Denominators make no difference if their largest tenth is at most so many times the smallest. */
 const ALIKE = 1.3
 
-/** The standard deviation of each residual beside that at the middle denominator. */
+/** Returns the standard deviation of each residual relative to that at the middle denominator. */
 export function noiseBySize(residuals: ArrayLike<number>, { denominators }: Sizes): Float64Array {
   const n = denominators.length
   const middle = medianOf(denominators)

@@ -6,17 +6,17 @@
  */
 
 export interface LevelNoise {
-  /** Persistence of the level, 0 to 1. */
+  /** The persistence of the level, 0 to 1. */
   a: number
-  /** Variance of the noise, and of the level's steps; in units that cancel out. */
+  /** The variance of the noise, and of the level's steps, in units that cancel out. */
   noise: number
   step: number
 }
 
 export interface Residuals {
-  /** What the other values lead one to expect. */
+  /** The expectation that the other values give. */
   expected: Float64Array
-  /** (value - expected) over its standard deviation, up to a common scale. */
+  /** The value less its expectation, over its standard deviation, up to a common scale. */
   standardised: Float64Array
   /** The standard deviations, up to that scale. */
   spread: Float64Array
@@ -35,7 +35,9 @@ interface Pass {
   likelihood: number
 }
 
-/** The model of greatest likelihood over a grid; `values` are centred, `seen` says which take part. */
+/**
+ * Returns the model of greatest likelihood over a grid. `values` are centred, and `seen` says which of them take part.
+ */
 export function fitLevelNoise(values: ArrayLike<number>, seen: ArrayLike<number>): LevelNoise {
   let best: LevelNoise = { a: 0, noise: 1, step: 0 }
   let most = forward(values, seen, best).likelihood
@@ -43,7 +45,7 @@ export function fitLevelNoise(values: ArrayLike<number>, seen: ArrayLike<number>
     for (const noise of NOISES) {
       const model = { a, noise, step: 1 }
       const { likelihood } = forward(values, seen, model)
-      // White noise stays unless the level pays for its two parameters.
+      // White noise stays unless the level gains more than the cost of its two parameters.
       if (likelihood > most + (best.step === 0 ? 2 : 0)) {
         most = likelihood
         best = model
@@ -92,7 +94,9 @@ function forward(values: ArrayLike<number>, seen: ArrayLike<number>, { a, noise,
   return pass
 }
 
-/** The residual of each value from all the others that are seen; a value that is not seen is judged all the same. */
+/**
+ * Returns the residual of each value from all the others that are seen. A value that is not seen also gets a residual.
+ */
 export function residualsOf(
   values: ArrayLike<number>,
   seen: ArrayLike<number>,

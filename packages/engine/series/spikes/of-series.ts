@@ -1,4 +1,7 @@
-/** What stands out of a whole series: values one by one, stretches of neighbours (stretches.ts), and days that do so every year. */
+/**
+ * Finds what stands out of a whole series: values one by one, stretches of neighbours (stretches.ts), and days that
+ * stand out every year.
+ */
 import { mostLevels } from '../level-changes.ts'
 import { findBesideYearly } from './beside-yearly.ts'
 import type { Sizes } from './by-size.ts'
@@ -10,21 +13,21 @@ export interface InSeries {
   values: readonly number[]
   /** The step of each value, ascending. */
   rows: readonly number[]
-  /** Columns of its seasons. */
+  /** The columns of its seasons. */
   waves: readonly (readonly number[])[]
-  /** Rows before each change of level, ascending. */
+  /** The number of rows before each change of level, ascending. */
   levels: readonly number[]
-  /** Of each value, in days since 1970-01-01; null where the steps are no days. */
+  /** The day of each value, in days since 1970-01-01; null if the steps are no days. */
   days: readonly number[] | null
   sizes?: Sizes | null
 }
 
 /** The share of alpha for stretches. */
 const STRETCHES = 0.05
-/** Standard deviations by which a value of a stretch itself lies out. */
+/** The distance in standard deviations at which a value of a stretch stands out by itself. */
 const OUT = 3
 
-/** At most `most` values one by one, and all stretches; the chance of any false one of all kinds is `alpha`. */
+/** Returns at most `most` values one by one, and all stretches. The chance of any false one of all kinds is `alpha`. */
 export function findInSeries(
   { values, rows, waves, levels, days, sizes = null }: InSeries,
   most: number,

@@ -1,25 +1,28 @@
 /**
- * Stretches beside changes of level: what leaves a series and comes back soon is a stretch (stretches.ts), what lasts is a level. A
- * stretch that is long enough is told as a level, too, which begins and ends.
+ * Separates stretches from changes of level. A level that returns soon is a stretch (stretches.ts), and one that lasts
+ * is a level. A long stretch is reported as a level too, which begins and ends.
  */
 import type { LevelChange } from '../level-changes.ts'
 import { stepsOrCurve } from '../levels/steps-or-curve.ts'
 import { endsOf, findStretches, longestStretch, type Stretch } from './stretches.ts'
 
-/** A change of level so near to an end of a stretch is that end. */
+/** The distance from an end of a stretch within which a change of level is that end. */
 const NEAR = 2
-/** A level of at most so many values, the latest, may still be a stretch. */
+/** The most values of the latest level that may still be a stretch. */
 const NEW = 14
 /** The fewest values of a stretch that are a level. */
 const LEAST_LEVEL = 5
-/** The chance of any false level that is short. */
+/** The chance of any false short level. */
 const ALPHA = 0.01
 
-/** Columns of changes of level after so many rows. */
+/** Returns columns of changes of level after so many rows. */
 export const stepsAt = (n: number, changes: readonly number[]): number[][] =>
   changes.map((index) => Array.from({ length: n }, (_, row) => (row < index ? 0 : 1)))
 
-/** All changes of level, ascending: those that last and the ends of stretches. `waves` are columns of the seasons. */
+/**
+ * Returns all changes of level, ascending: those that last and the ends of stretches. `waves` are columns of the
+ * seasons.
+ */
 export function withShortLevels(
   changes: readonly LevelChange[],
   values: readonly number[],
@@ -38,7 +41,9 @@ export function withShortLevels(
   return all.map((one) => ({ ...one, curve: { degree, log } }))
 }
 
-/** The stretches, and the changes of level that are none of their ends; the chance of any false stretch is `alpha`. */
+/**
+ * Returns the stretches, and the changes of level that are not their ends. The chance of any false stretch is `alpha`.
+ */
 export function findBesideLevels(
   values: readonly number[],
   rows: readonly number[],
@@ -58,7 +63,10 @@ export function findBesideLevels(
 
 const isEndOf = ({ from, to }: Stretch, index: number): boolean => index >= from - NEAR && index <= to + NEAR
 
-/** Without those that may be the ends of a stretch: they come one after the other within so many values, or the series ends soon. */
+/**
+ * Removes levels that may be the ends of a stretch, because another one lies within the length of a stretch or the
+ * series ends soon.
+ */
 function withoutShort(levels: readonly number[], n: number): number[] {
   const longest = longestStretch(n)
   return levels.filter(

@@ -15,35 +15,35 @@ import { fitLevelNoise, residualsOf } from './level-and-noise.ts'
 import { medianOf, type Tails, tailsOf } from './tails.ts'
 
 export interface Spike {
-  /** Place in the values. */
+  /** The position in the values. */
   index: number
   expected: number
-  /** What 95 of 100 usual values would lie in. */
+  /** The range in which 95 of 100 usual values lie. */
   low: number
   high: number
-  /** Distance from what is expected in standard deviations of the usual; negative below. */
+  /** The distance from the expectation in standard deviations of usual values; negative below. */
   score: number
-  /** The chance of such a group of values where none stands out, after the search. */
+  /** The chance of such a group of values if none stands out, after the search. */
   p: number
 }
 
 export interface Spikes {
-  /** Those that stand out, the farthest first. */
+  /** The values that stand out, the farthest first. */
   spikes: Spike[]
-  /** The farthest of all, whether they stand out or not. */
+  /** The farthest values, whether they stand out or not. */
   farthest: Spike[]
   /** The scale on which the residuals are likeliest. */
   scale: 'plain' | 'root' | 'logarithm'
-  /** The residuals on that scale, and their tails; null where most values are the same. */
+  /** The residuals on that scale, and their tails; null if most values are equal. */
   residuals: Residuals | null
   tails: Tails | null
 }
 
 export interface Residuals {
   standardised: Float64Array
-  /** As `standardised`, of values one step nearer to what is expected. */
+  /** The same as `standardised`, for values one step nearer to their expectation. */
   lenient: Float64Array
-  /** What is expected of each value, as the values are. */
+  /** The expectation of each value, on the scale of the values. */
   expected: Float64Array
 }
 
@@ -56,35 +56,44 @@ interface Scale {
   name: Spikes['scale']
   to(value: number): number
   back(value: number): number
-  /** Log of the derivative of `to`. */
+  /** Returns the log of the derivative of `to`. */
   slope(value: number): number
 }
 
 interface View extends Residuals {
   scale: Scale
-  /** On the scale. */
+  /** The values on the scale. */
   values: readonly number[]
   spread: Float64Array
-  /** Beside the line, seasons and levels, on the scale. */
+  /** The residuals from the line, seasons and levels, on the scale. */
   rest: Float64Array
-  /** Log of the change of likelihood by the scale. */
+  /** The log of the change of likelihood by the scale. */
   jacobian: number
 }
 
 const ROUNDS = 6
 const NEAR_FARTHEST = 0.6
-/** A value this many median deviations (as standard deviations) out does not shape the expectation of others. */
+/**
+ * The distance, in median deviations scaled to standard deviations, from which a value does not shape the expectation
+ * of others.
+ */
 const SUSPICIOUS = 4
 const FIRST_SHARE = 0.7
-/** Measured: at 5 % stated, 5 % of series with 3 degrees of freedom show one falsely, and fewer of all others. */
+/**
+ * The factor of caution. By measurement, 5 % of series with 3 degrees of freedom show a false one at 5 % stated, and
+ * fewer of all others.
+ */
 const CAUTION = 1.6
-/** Groups that are tried beyond the last one that stood out. */
+/** The number of groups that are tried beyond the last one that stood out. */
 const BEYOND = 8
 const FARTHEST = 5
 /** The least jump of a value from its neighbours, as a share of its distance from the expectation. */
 const LEAP = 0.25
 const MOST_SCORE = 1e6
-/** Where most values are the same: the share of others that counts as few, and the least of others to judge among themselves. */
+/**
+ * For series in which most values are equal: the share of others that counts as few, and the fewest others that are
+ * judged among themselves.
+ */
 const FEW = 0.01
 const LEAST_OTHERS = 10
 /** A distance below this share of the values is rounding. */
@@ -234,7 +243,7 @@ function besideOne(values: readonly number[], usual: number, most: number, alpha
       viewOf(own, rows, [], scale, { aside: new Map(), sizes: null }),
     )
     const { spikes, farthest, scale } = judgeViews(views, Math.min(most, Math.floor(own.length / 10)), alpha)
-    // The value that most of them have is usual, too.
+    // The value that most of them have is usual as well.
     const placed = (found: Spike[]): Spike[] =>
       found.map((spike) => ({
         ...spike,
@@ -253,7 +262,7 @@ function besideOne(values: readonly number[], usual: number, most: number, alpha
   return { spikes, farthest: spikes, scale: 'plain', residuals: null, tails: null }
 }
 
-/** The chance that one of so many counts is as large, by their mean; 0 for values that are no counts. */
+/** Returns the chance that one of so many counts is as large, by their mean; 0 for values that are no counts. */
 function rarity(values: readonly number[], value: number): number {
   if (!values.every((one) => one >= 0 && Number.isInteger(one))) return 0
   const mean = values.reduce((sum, one) => sum + one, 0) / values.length
@@ -262,7 +271,7 @@ function rarity(values: readonly number[], value: number): number {
   return -Math.expm1(values.length * Math.log1p(-Math.min(beyond, 1 - 1e-16)))
 }
 
-/** The p value of each value, the farthest first, and how many of them stand out. */
+/** The p of each value, the farthest first, and how many of them stand out. */
 type Judged = Omit<Residuals, 'expected'> & { jacobian: number }
 
 function judgeGroups(
@@ -279,7 +288,7 @@ function judgeGroups(
     chances.push(p)
     if (p <= alpha) last = size
   }
-  // A value of a group is as sure as the surest group that holds it.
+  // A value is as sure as the surest group that holds it.
   for (let rank = last - 2; rank >= 0; rank--) chances[rank] = Math.min(chances[rank]!, chances[rank + 1]!)
   return { last, chances }
 }
@@ -322,12 +331,12 @@ function scalesOf(values: readonly number[], sizes: Sizes | null = null): Scale[
   const centre = centreOf(values)
   const plain: Scale = { name: 'plain', to: (y) => y - centre, back: (z) => z + centre, slope: () => 0 }
   if (sizes) return [plain]
-  // This far from zero, a root and a logarithm are nearly straight lines.
+  // A root and a logarithm are nearly straight lines this far from zero.
   if (centre !== 0) return [plain]
   const least = values.reduce((low, value) => Math.min(low, value), Number.POSITIVE_INFINITY)
   const whole = values.every((value) => Number.isInteger(value))
   if (least < 0 || (least === 0 && !whole)) return [plain]
-  // Of counts, Anscombe's root (Biometrika 35, 1948).
+  // Counts take Anscombe's root (Biometrika 35, 1948).
   const shift = whole ? 3 / 8 : 0
   const root: Scale = {
     name: 'root',
@@ -339,7 +348,10 @@ function scalesOf(values: readonly number[], sizes: Sizes | null = null): Scale[
   return least > 0 ? [plain, root, logarithm] : [plain, root]
 }
 
-/** What is expected of each value on a scale: line and `beside` by the likeliest persistence, then its neighbours; values that stand far out shape neither. */
+/**
+ * Computes the expectation of each value on a scale: by line and `beside` at the likeliest persistence, then by its
+ * neighbours. Values that stand far out shape neither.
+ */
 function viewOf(
   values: readonly number[],
   rows: readonly number[],
@@ -426,7 +438,7 @@ function setAside(
   return changed
 }
 
-/** The smallest difference between values: 1 of counts. */
+/** Returns the smallest difference between values, which is 1 for counts. */
 function resolutionOf(values: readonly number[]): number {
   const sorted = Float64Array.from(values).toSorted()
   let least = Number.POSITIVE_INFINITY

@@ -1,11 +1,12 @@
 /**
- * Stretches of neighbouring values that leave a series together and come back, such as an outage of a week: each of them lies where
- * its neighbours lead one to expect, so that none stands out by itself, and together they look like a wandering level.
- *
- * A stretch begins and ends with large jumps, one against the other. Beside the line, seasons and levels its mean must lie farther off
- * than errors of any persistence explain (persistent-regression.ts), after a correction for every place and length. It must do so by the
- * normal scores of the values, so that tails make no stretch, or by the chance that its values, of any tails, lie side by side; where
- * the series may be a random walk, as it is and with the sizes of its steps replaced by their normal scores.
+ * Finds stretches of neighbouring values that leave a series together and return, such as an outage of a week. Each
+ * value lies where its neighbours lead one to expect, so none stands out by itself, and together they look like a
+ * wandering level.
+ * A stretch begins and ends with large jumps in opposite directions. Its mean must lie farther from the line, seasons
+ * and levels than errors of any persistence explain (persistent-regression.ts), after a correction for every position
+ * and length. One of two tests must show that: the normal scores of the values, so that tails make no stretch, or the
+ * chance that its values, of any tails, lie side by side. If the series may be a random walk, it is tested as it is and
+ * with the sizes of its steps replaced by their normal scores.
  */
 
 import { stepsOrCurve } from '../levels/steps-or-curve.ts'
@@ -17,44 +18,49 @@ import { lineColumn } from '../seasons.ts'
 import { medianOf } from './tails.ts'
 
 export interface Stretch {
-  /** Rows: the first, and the one after the last. */
+  /** The first row, and the one after the last. */
   from: number
   to: number
-  /** After the search. */
+  /** The p after the search. */
   p: number
 }
 
 type Place = Pick<Stretch, 'from' | 'to'>
 
 /**
- * The longest stretch: a share of the values, and so many. What is longer, up to the second share, is a level that comes back. Shorter than the
- * least are values one by one.
+ * The longest stretch: a share of the values, and a number. A longer one, up to the second share, is a level that
+ * returns. Values of a shorter one are judged one by one.
  */
 const SHARE = 1 / 6
 const SHARE_OF_LEVEL = 1 / 3
 const LONGEST = 60
 const LEAST = 3
 const MOST = 5
-/** Jumps that a stretch may begin or end with, and stretches that are tested. */
+/** The most jumps at which a stretch may begin or end, and the most stretches that are tested. */
 const JUMPS = 40
 const TESTED = 6
-/** Standard errors of a mean, by the differences of neighbours, from which a stretch is tested at all. */
+/** The distance from which a stretch is tested, in standard errors of a mean by the differences of neighbours. */
 const FAR = 4
-/** Values on either side of an end that make a step there, and how many times as far as usual steps it must go. */
+/**
+ * The number of values on either side of an end that make a step there, and the least size of that step in usual steps.
+ */
 const BESIDE_END = 5
 const STEP = 4
-/** Where neighbours are not alike, stretches of all lengths from one place are tests of so many. */
+/** If neighbours are not alike, the stretches of all lengths from one position count as this many tests. */
 const PLACES = 4
 /** Errors of less persistence than this have no order. */
 const ALONE = 0.3
 
-/** The most of so many values that is a stretch, and no level. */
+/** Returns the most of so many values that are a stretch, and no level. */
 export const longestStretch = (n: number): number => Math.min(LONGEST, Math.floor(SHARE * n))
 
-/** The most of so many values that is a level which comes back. */
+/** Returns the most of so many values that are a level which returns. */
 export const longestLevel = (n: number): number => Math.min(LONGEST, Math.floor(SHARE_OF_LEVEL * n))
 
-/** `beside` are columns that explain the series, without a constant and a line; `alpha` is the chance of any stretch where there is none; `longest` is that of a stretch unless it is given. */
+/**
+ * Finds stretches. `beside` are columns that explain the series, without a constant and a line. `alpha` is the chance
+ * of any false stretch. `longest` is the most values of a stretch.
+ */
 export function findStretches(
   given: readonly number[],
   rows: readonly number[],
@@ -79,16 +85,16 @@ export function findStretches(
     beside,
     ends.toSorted((one, other) => one.index - other.index),
   )
-  // What a curve explains as well, as the end of a growth by a share, is no stretch.
+  // A stretch that a curve explains as well, such as the end of a growth by a share, does not count.
   const told = found.filter((stretch) => ends.every((end) => end.stretch !== stretch || steps.includes(end)))
   return told.toSorted((left, right) => left.from - right.from)
 }
 
-/** The places at which a stretch of so many values leaves and comes back. */
+/** Returns the positions at which a stretch of so many values leaves and returns. */
 export const endsOf = ({ from, to }: Place, n: number): number[] =>
   [from, to].filter((index) => index > 0 && index < n)
 
-/** 1 within the stretch. */
+/** Returns a column that is 1 within the stretch, else 0. */
 export const columnOf = (n: number, { from, to }: Place): number[] =>
   Array.from({ length: n }, (_, row) => (row >= from && row < to ? 1 : 0))
 
@@ -114,7 +120,9 @@ function strongest(
   return best
 }
 
-/** The likeliest stretches between large jumps of opposite ways, or from one to an end of the series. */
+/**
+ * Returns the likeliest stretches between large jumps in opposite directions, or from a jump to an end of the series.
+ */
 function candidates(left: Float64Array, longest: number): Place[] {
   const n = left.length
   const jump = (row: number): number => left[row]! - left[row - 1]!
@@ -127,7 +135,7 @@ function candidates(left: Float64Array, longest: number): Place[] {
   const middle = medianOf(left)
   const mean = (from: number, to: number): number => (sums[to]! - sums[from]!) / (to - from)
   const step = (at: number, reach: number): number => mean(at, at + reach) - mean(at - reach, at)
-  /** How far steps of so many values lie from none, anywhere in the series. */
+  /** The usual distance of steps of so many values from 0, over the whole series. */
   const usual = new Map<number, number>()
   const usualStep = (reach: number): number => {
     const known = usual.get(reach)
@@ -138,7 +146,7 @@ function candidates(left: Float64Array, longest: number): Place[] {
     usual.set(reach, medianOf(steps) / 0.6745)
     return usual.get(reach)!
   }
-  /** Whether it leaves or comes back at once; at an end of the series it need not. */
+  /** Tells whether the stretch leaves or returns at once. At an end of the series it need not. */
   const leaps = (at: number, longest: number): boolean => {
     const reach = Math.min(longest, at, n - at)
     return at === 0 || at === n || Math.abs(step(at, reach)) > STEP * usualStep(reach)
@@ -161,7 +169,7 @@ function candidates(left: Float64Array, longest: number): Place[] {
   return found.toSorted((one, other) => other.size - one.size).slice(0, TESTED)
 }
 
-/** Without values at its ends that lie nearer to what is usual than to it; null where too few are left. */
+/** Returns the stretch without values at its ends that lie nearer to the usual ones, or null if too few are left. */
 function trimmed(
   values: readonly number[],
   base: readonly (readonly number[])[],
@@ -176,7 +184,7 @@ function trimmed(
   return to - from < LEAST ? null : { from, to }
 }
 
-/** How far each value lies from what the others outside the stretch lead one to expect. */
+/** Returns how far each value lies from the expectation that the values outside the stretch give. */
 function awayOf(values: readonly number[], base: readonly (readonly number[])[], place: Place): Float64Array {
   const column = columnOf(values.length, place)
   const { beside, left } = residualsOf(values, base, [column])
@@ -188,7 +196,10 @@ function awayOf(values: readonly number[], base: readonly (readonly number[])[],
   return left
 }
 
-/** Its chance; 1 as soon as that is certainly above `most`. `scores` are the normal scores of the values. */
+/**
+ * Returns the chance of a stretch, or 1 as soon as it is certainly above `most`. `scores` are the normal scores of the
+ * values.
+ */
 function chanceOf(
   values: readonly number[],
   scores: readonly number[],
@@ -218,7 +229,10 @@ function chanceOf(
   return Math.min(1, each * Math.max(larger, persistentTest(walk, base, [stretch])?.p ?? 1))
 }
 
-/** The chance that so many neighbours are all among the values as far as the nearest of them, if their order means nothing. */
+/**
+ * Returns the chance that so many neighbours are all at least as far out as the nearest of them, if their order means
+ * nothing.
+ */
 function side(values: readonly number[], base: readonly (readonly number[])[], place: Place): number {
   const n = values.length
   const length = place.to - place.from

@@ -1,4 +1,4 @@
-/** Location and scale of Student's t with known degrees of freedom, normal where these are infinite. */
+/** Fits location and scale of Student's t with known degrees of freedom; infinitely many mean normal. */
 import { logGamma } from '../../numeric/gamma.ts'
 import { medianOf } from './tails.ts'
 
@@ -10,7 +10,10 @@ export interface Fit {
   likelihood: number
 }
 
-/** Maximum likelihood of location and scale, by expectation and maximisation (Lange, Little and Taylor, JASA 84, 1989). */
+/**
+ * Returns the maximum likelihood of location and scale, by expectation and maximisation (Lange, Little and Taylor, JASA
+ * 84, 1989).
+ */
 export function fitTails(values: readonly number[], df: number): Fit {
   const n = values.length
   let center = medianOf(values)

@@ -12,7 +12,7 @@ import {
 } from '../../numeric/distributions.ts'
 import { logGamma } from '../../numeric/gamma.ts'
 
-/** Degrees of freedom and prior weight; heavy tails weigh more, for few values hardly show them. */
+/** The degrees of freedom and prior weights. Heavy tails weigh more, because few values hardly show them. */
 const TAILS: readonly [df: number, weight: number][] = [
   [Number.POSITIVE_INFINITY, 1],
   [30, 1],
@@ -23,23 +23,23 @@ const TAILS: readonly [df: number, weight: number][] = [
   [3, 4],
   [2, 3],
 ]
-/** Prior weight of tails that differ by side, and the least values to tell. */
+/** The prior weight of tails that differ by side, and the fewest values that show it. */
 const BY_SIDE = 0.3
 const LEAST_BY_SIDE = 20
 
-/** Up to twice so many values are kept one by one. With more, those nearest the centre are joined in classes. */
+/** Up to twice this number of values are kept one by one. With more, those nearest the centre are joined in classes. */
 const CLASSES = 80
 const NEWTON = 12
-/** The log likelihood of each value that is exactly what was expected: one over the rounding of numbers. */
+/** The log likelihood of each value that equals its expectation: one over the rounding of numbers. */
 const EXACT = -Math.log(1e-12)
 
 export interface Tails {
-  /** The chance that the judged values lie so far beyond the next ones; 1 where none is judged. */
+  /** The chance that the judged values lie so far beyond the next ones; 1 if none is judged. */
   p: number
-  /** Log of the likelihood, averaged over the tails. */
+  /** The log of the likelihood, averaged over the tails. */
   likelihood: number
   center: number
-  /** Half the width, above and below the center, of what 95 of 100 values lie in, by the likeliest tails. */
+  /** Half the width, above and below the center, of the range of 95 of 100 values, by the likeliest tails. */
   above: number
   below: number
 }
@@ -111,7 +111,7 @@ function bySide(kept: readonly number[], judged: readonly number[]): Row[] {
     const p = Math.min(chance(up, above.scale, df), chance(down, below.scale, df))
     return {
       p: Math.min(1, 2 * p),
-      // The second scale is paid for as by BIC.
+      // The second scale costs as much as BIC takes for a parameter.
       likelihood:
         above.likelihood + below.likelihood + Math.log(weight * BY_SIDE) - 0.5 * Math.log(kept.length),
       center,
@@ -144,7 +144,7 @@ function halfOf95(df: number): number {
 }
 
 interface Side {
-  /** Ascending; several near the center may stand together at their mean. */
+  /** The distances, ascending. Several near the center may be joined at their mean. */
   distances: Float64Array
   counts: Float64Array
   judged: readonly number[]
@@ -171,7 +171,7 @@ function sideOf(distances: readonly number[], judged: readonly number[]): Side {
   return { distances: middles, counts, judged }
 }
 
-/** The scale of greatest likelihood, by Newton's method over its logarithm. */
+/** Returns the scale of greatest likelihood, by Newton's method over its logarithm. */
 function fitSide(side: Side, df: number): { scale: number; likelihood: number } {
   const { distances, counts, judged } = side
   let squares = 0
@@ -180,14 +180,14 @@ function fitSide(side: Side, df: number): { scale: number; likelihood: number } 
     squares += counts[at]! * distances[at]! ** 2
     number += counts[at]!
   }
-  // What fits exactly is the likeliest of all, as far as numbers can tell.
+  // An exact fit is the likeliest of all, as far as numbers can show.
   if (!(squares > 0)) return { scale: Number.MIN_VALUE, likelihood: number === 0 ? 0 : number * EXACT }
   const last = distances.at(-1)!
   const finite = Number.isFinite(df)
   const constant = finite
     ? logGamma((df + 1) / 2) - logGamma(df / 2) - 0.5 * Math.log(df * Math.PI)
     : -0.5 * Math.log(2 * Math.PI)
-  // Of normal values the scale is their root mean square, of heavier tails less.
+  // The scale of normal values is their root mean square, and that of heavier tails is less.
   let log = 0.5 * Math.log(squares / number) + (finite ? 0.5 * Math.log(Math.max(df - 2, 0.7) / df) : 0)
   for (let step = 0; step < NEWTON; step++) {
     const scale = Math.exp(log)
@@ -219,7 +219,7 @@ function fitSide(side: Side, df: number): { scale: number; likelihood: number } 
   return { scale, likelihood }
 }
 
-/** The mean of the middle 80 %. */
+/** Returns the mean of the middle 80 %. */
 function innerMean(values: readonly number[]): number {
   const sorted = Float64Array.from(values).toSorted()
   const cut = Math.floor(sorted.length / 10)

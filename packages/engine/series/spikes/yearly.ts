@@ -11,14 +11,14 @@ import { dayText, weekdayOf } from '@assay/model/dates'
 import { benjaminiHochberg } from '../../methods/shared/multiplicity.ts'
 import { normalTwoSided, normalUpperQuantile } from '../../numeric/distributions.ts'
 
-/** Fewer days show too few days of the year twice. */
+/** The fewest days. Fewer show too few days of the year twice. */
 export const LEAST_DAYS = 700
 const LEAST_YEARS = 2
 
 /**
- * The values on such days, each with its chance after the search (false discoveries: Benjamini and Hochberg 1995, so that `alpha` is
- * the chance of any where there is none). `days`: in days since 1970-01-01, ascending; `residuals` beside seasons and neighbours;
- * `known` are values that were found before.
+ * Returns the values on such days, each with its chance after the search. The correction is for false discoveries
+ * (Benjamini and Hochberg 1995), so `alpha` is the chance of any false one if there is none. `days` are days since
+ * 1970-01-01, ascending. `residuals` are those from seasons and neighbours. `known` are values that were found before.
  */
 export function yearlyDays(
   days: readonly number[],
@@ -46,7 +46,9 @@ export function yearlyDays(
   return found
 }
 
-/** "12-25"; "11 4 4" and "11 -1 4": the fourth, and the last, Thursday of November. */
+/**
+ * Returns the names of a day: "12-25", and "11 4 4" and "11 -1 4" for the fourth, and the last, Thursday of November.
+ */
 function namesOf(day: number): string[] {
   const text = dayText(day)
   const [month, date] = [text.slice(5, 7), Number(text.slice(8, 10))]
