@@ -17,7 +17,7 @@ export const FEW = 200
  */
 const SHARED = [0.01, 0.02, 0.03, 0.045, 0.065, 0.09, 0.125, 0.18, 0.25, 0.35]
 const NONE_SHARED = 0.9
-/** The same grid if the rows show nothing, with equal prior weights. */
+/** The same grid for rows that show nothing, with equal prior weights. */
 const UNTOLD = Array.from({ length: 90 }, (_, step) => 1e-4 * 1.115 ** step)
 /** The grid of standard deviations by which the values of a column vary together. */
 const TOGETHER = [0.01, 0.02, 0.03, 0.045, 0.065, 0.09, 0.125, 0.18]

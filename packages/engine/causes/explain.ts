@@ -4,7 +4,7 @@ import { median } from '../numeric/median.ts'
 import { varianceOf } from './noise.ts'
 import { FLOOR, type State } from './state.ts'
 
-/** Below this many leaves the noise within an element is taken as that of ordinary leaves. */
+/** The fewest leaves that show the noise within an element. For fewer it is taken as that of ordinary leaves. */
 const LEAST_FOR_SPREAD = 4
 const TIGHTEST = 0.04
 

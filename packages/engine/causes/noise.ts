@@ -27,7 +27,7 @@ export interface Noise {
   phi: number
   /** Whether x comes from the rows. */
   known: boolean
-  /** By how much the scale on each side differs from the common one. */
+  /** The factor by which the scale on each side differs from the common one. */
   sides: { below: number; above: number }
   /** Degrees of freedom of the tails; Infinity for normal ones. */
   df: number
@@ -42,7 +42,7 @@ export interface Noise {
 const AROUND_ZERO = 3
 /** A leaf above this has fewer than 20 events, since x is 1 over its events. */
 const FEW_EVENTS = 0.05
-/** Fewer leaves than this cannot show how noise depends on size. */
+/** The fewest leaves that show how noise depends on size. */
 const LEAST_FOR_SIZE = 30
 /** The same number if the rows also show the noise. */
 const LEAST_BESIDE_ROWS = 150
@@ -72,8 +72,9 @@ export function scoresOf(leaves: Leaves, factor: number): Scores {
 }
 
 /**
- * The variance of the score of a leaf under `noise`. If the rows show the noise and the leaf has few events, the
- * variance is at least that of the rows, because the calm of large leaves says nothing about a leaf with two events.
+ * Returns the variance of the score of a leaf under `noise`. If the rows show the noise and the leaf has few events,
+ * the variance is at least that of the rows, because the calm of large leaves says nothing about a leaf with two
+ * events.
  */
 export const varianceOf = ({ tau2, phi, known }: Noise, x: number): number =>
   tau2 + (known && x > FEW_EVENTS ? Math.max(1, phi) : phi) * x

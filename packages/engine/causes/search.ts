@@ -212,7 +212,8 @@ interface Asked {
 }
 
 /**
- * The lower bound of p among few leaves. It is 0 if there are many leaves, or if earlier periods show what is ordinary.
+ * Returns the lower bound of p among few leaves. It is 0 if there are many leaves, or if earlier periods show what is
+ * ordinary.
  */
 type Doubt = (attributes: readonly number[], members: Int32Array) => number
 

@@ -17,7 +17,7 @@ const ask = async (sql: string, options: Record<string, unknown>, meanings: Mean
 const meaning = (label: string, unit: string | null = null, good: 'up' | 'down' = 'up') =>
   ({ label, unit, fmt: null, good, target: null }) as const
 
-/** `n` rows, the first `split` of them in group a, of which `of_a` succeeded; `of_b` of the others. */
+/** Makes `a` + `b` rows in groups a and b, of which `ofA` and `ofB` succeed. */
 const counts = (a: number, ofA: number, b: number, ofB: number) =>
   `select if(k < ${a}, 'a', 'b') as g, if(k < ${a}, k < ${ofA}, k - ${a} < ${ofB}) as s from range(${a + b}) r(k)`
 

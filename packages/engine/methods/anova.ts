@@ -306,7 +306,10 @@ function fieldsOf({ groups, unit }: Grouped, n: number) {
   }
 }
 
-/** "There is clearly a difference in weight between the 6 groups: highest in feed "casein" (on average 324 g), lowest in feed "horsebean" (160 g)." */
+/**
+ * Says "There is clearly a difference in weight between the 6 groups: highest in feed "casein" (on average 324 g),
+ * lowest in feed "horsebean" (160 g)."
+ */
 function headline({ groups, unit }: Grouped, measure: Measure, by: string): (grade: Grade) => string {
   const ordered = groups.toSorted((a, b) => b.offset - a.offset)
   const [high, low] = [ordered[0]!, ordered.at(-1)!]

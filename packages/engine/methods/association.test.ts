@@ -9,7 +9,7 @@ import { MethodError } from './shared/method.ts'
 const near = (a: unknown, b: number, within = 1e-10) =>
   assert.ok(Math.abs((a as number) - b) <= within * Math.abs(b), `${String(a)} is not ${b}`)
 
-/** Rows of two categories out of a table of counts. */
+/** Makes rows of two categories from a table of counts. */
 const counted = (cells: [string, string, number, string?][]) =>
   columnsOf({
     x: cells.flatMap(([x, , n]) => Array.from({ length: n }, () => x)),
@@ -187,7 +187,7 @@ test('of a category with more than fifty values the most frequent are counted, w
   )
 })
 
-/** Normal values in an order of chance, the same in every run. */
+/** Returns a generator of normal values in an order of chance, the same in every run. */
 function noise(seed: number): () => number {
   let state = (seed * 48_271 * 16_807) % 2_147_483_647
   return () => {

@@ -176,7 +176,7 @@ function extremesOf(rows: readonly Row[]): Extremes | null {
 interface Unit {
   one: string
   many: string
-  /** A cohort by its first period. */
+  /** Names a cohort by its first period. */
   named: (who: 'the newcomers' | 'those', cohort: string) => string
 }
 

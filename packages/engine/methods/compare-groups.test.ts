@@ -23,7 +23,7 @@ const ask = async (groups: Record<string, number[]>, options: Record<string, unk
 const close = (a: unknown, b: number) =>
   assert.ok(Math.abs((a as number) - b) < 1e-9 * Math.abs(b), `${String(a)} is not ${b}`)
 
-/** Normal values in an order of chance, the same in every run. */
+/** Returns a generator of normal values in an order of chance, the same in every run. */
 function noise(seed: number): () => number {
   let state = seed
   return () => {

@@ -54,7 +54,7 @@ const Options = Type.Object(
 type Options = Static<typeof Options>
 export type What = Options['what']
 
-/** Any two values lie equally far from their middle, so they show no spread. */
+/** The fewest values that show a spread. Any two values lie equally far from their middle. */
 const LEAST_SPREAD = 3
 
 const NOTHING: Tested = {
@@ -297,7 +297,10 @@ function manyPairs({ groups }: GroupRows): Doubt[] {
   return [doubt('many_tests', says)]
 }
 
-/** Only for levels, and only without pairs: pairs already compare like with like. */
+/**
+ * Judges the groups as stretches of a series. It applies only to levels, and only without pairs, because pairs already
+ * compare like with like.
+ */
 async function inOrder(
   table: Relation,
   { value, group, paired }: Options,

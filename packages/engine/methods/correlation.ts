@@ -167,7 +167,7 @@ function strongest(pairs: readonly Told[], given: Options): Told | undefined {
   return pairs.toSorted((a, b) => Math.abs(sizeOf(b, given)) - Math.abs(sizeOf(a, given)))[0]
 }
 
-/** "Speed and distance clearly rise together." */
+/** Says "Speed and distance clearly rise together." */
 function headline(grade: Grade, pairs: readonly Told[], given: Options, meanings: Meanings): string {
   const found = pairs.filter((pair) => pair.p_adjusted! <= LIKELY)
   const best = strongest(found, given)

@@ -283,10 +283,10 @@ function excess(n: number, ratio: number): number | null {
   return finite(((n - 1) / ((n - 2) * (n - 3))) * ((n + 1) * (ratio - 3) + 6))
 }
 
-/** With fewer values no half of them lies between the quartiles. */
+/** The fewest values of which half lie between the quartiles. */
 const LEAST_QUARTILES = 5
 
-/** "The average of delay is 8.9 minutes; half of the values lie between minus 3 and 14." */
+/** Says "The average of delay is 8.9 minutes; half of the values lie between minus 3 and 14." */
 function sentence(measure: Measure, described: Description): string {
   const { n, mean, q1, q3, median } = described
   const { label } = measure

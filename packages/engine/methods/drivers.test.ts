@@ -203,7 +203,9 @@ test('the scale in which counts are told does not change their causes', async ()
   assert.deepEqual(named(thousands), named(ones))
 })
 
-/** Sevenfold counts of 36 combinations, one row for each side; `factor` is SQL of what the later side is multiplied by. */
+/**
+ * Makes sevenfold counts of 36 combinations, one row for each side. `factor` is SQL of the factor of the later side.
+ */
 const sevenfold = (factor: string, unit = '7', size = 200): Promise<Relation> =>
   relation(`select s, a, b, round(m + sqrt(m) * z) * ${unit} as v from (select *, ${size} * if(s = 'b', 1, ${factor}) as m,
       list_sum(list_transform(range(12), q -> (hash(a, b, s, q, 5) % 10000) / 10000.0)) - 6 as z

@@ -24,7 +24,7 @@ import { segmentsThere } from './there/pareto.ts'
 const Options = Type.Object({ value: Type.String(), by: Type.String() }, { additionalProperties: false })
 const METHOD = 'shares, Gini (uncorrected), HHI'
 const MOST = 1000
-/** Below this share of its largest row, a sum without that row counts as zero. */
+/** The share of its largest row below which a sum without that row counts as zero. */
 const ROUNDING = 1e-9
 const NOTHING = { rows: [], gini: null, hhi: null, top: [], segments: 0, total: null }
 

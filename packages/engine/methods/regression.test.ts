@@ -154,7 +154,7 @@ test('describe gives G1, G2, the mode and the range', async () => {
   assert.equal(found.headline, 'The average of v is 4.7; half of the values lie between 1.25 and 8.75.')
 })
 
-/** Normal values in an order of chance, the same in every run. */
+/** Returns a generator of normal values in an order of chance, the same in every run. */
 function noise(seed: number): () => number {
   let state = (seed * 48_271 * 16_807) % 2_147_483_647
   return () => {

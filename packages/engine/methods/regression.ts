@@ -221,7 +221,9 @@ function few(n: number, width: number, model: Modelled | null): Doubt[] {
   ]
 }
 
-/** "Higher speed clearly goes with higher distance: each step of 1 mile in speed comes with about 3.9 feet more." */
+/**
+ * Says "Higher speed clearly goes with higher distance: each step of 1 mile in speed comes with about 3.9 feet more."
+ */
 function headline(
   grade: Grade,
   factor: number,
@@ -253,7 +255,7 @@ function headline(
   return `Higher ${x.label} ${CERTAINTY[grade]} ${verbFor(x.label, 'goes', 'go')} with ${response(given, measure, up)}${others}: ${rate(lead, step, given, measure, x)}${bent ? ' on average' : ''}.` // Along a curve no single step has this effect.
 }
 
-/** "higher revenue"; for true or false "a higher rate of paid". */
+/** Says "higher revenue", or for true or false "a higher rate of paid". */
 function response({ family }: Options, { label }: Measure, up: boolean): string {
   const way = up ? 'higher' : 'lower'
   if (family !== 'logistic') return `${way} ${label}`

@@ -1,5 +1,5 @@
 /**
- * For tests of methods only: makes a `Relation` over rows in a real DuckDB in memory. Options are checked and filled in
+ * Makes a `Relation` over rows in a real DuckDB in memory, for tests of methods only. Options are checked and filled in
  * as the engine does it.
  */
 

@@ -1,4 +1,4 @@
-/** For survival.test.ts and the proof of that name: runs every method over random tables. */
+/** Runs every method over random tables, for survival.test.ts and the proof of that name. */
 import assert from 'node:assert/strict'
 import { inspect } from 'node:util'
 import type { Outcome } from '@assay/model/insight'

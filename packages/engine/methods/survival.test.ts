@@ -49,7 +49,7 @@ const LONG: Record<string, string> = {
   i: 'user_id',
 }
 
-/** The options with the long names of the columns. */
+/** Returns the options with the long names of the columns. */
 function renamed(value: unknown): unknown {
   if (typeof value === 'string') return LONG[value] ?? value
   if (Array.isArray(value)) return value.map(renamed)

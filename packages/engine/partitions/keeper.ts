@@ -37,7 +37,8 @@ export interface KeptSeries {
   /** The rows of each day, as text. */
   days: Readonly<Record<string, string>>
   /**
-   * If nothing is kept: the number of other series of the metric that have kept days; null if days are never kept here.
+   * The number of other series of the metric that have kept days, given if this one has none; null if days are never
+   * kept here.
    */
   others?: number | null
 }

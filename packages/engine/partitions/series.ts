@@ -102,7 +102,7 @@ export class Series {
     return series
   }
 
-  /** The SQL that is sent for a stretch of days. */
+  /** Returns the SQL that is sent for a stretch of days. */
   get sql(): string {
     return this.#recipe.query.sql
   }

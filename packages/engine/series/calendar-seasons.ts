@@ -45,8 +45,8 @@ export function seasonsOf(step: Step, values: readonly number[], rows: readonly 
 }
 
 /**
- * For a series without periods of the calendar: returns the lag with the highest peak of autocorrelation, corrected for
- * the lags that were tried.
+ * Returns, for a series without periods of the calendar, the lag with the highest peak of autocorrelation, corrected
+ * for the lags that were tried.
  */
 function unnamedSeason(values: readonly number[], rows: readonly number[]): Season[] {
   const longest = Math.floor(values.length / 3)

@@ -49,7 +49,7 @@ const SPARSE = 6
 const FAR = 10
 /** A weight below this is neglected. */
 const NEGLIGIBLE = 1e-9
-/** Below these shares, what remains of a step and of the values after the other columns is rounding. */
+/** The shares below which the rest of a step, and of the values, after the other columns is rounding. */
 const SHARE = 1e-13
 const ROUNDING = 1e-20
 

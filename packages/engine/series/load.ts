@@ -138,8 +138,8 @@ function byTheClock(series: Series, walls: readonly number[]): Series {
 }
 
 /**
- * SQL of the column's local midnights; null if it has other times. Up to half of them may lie an hour beside midnight,
- * as from clocks that were not moved for summer time, if no two fall on the same day.
+ * Returns SQL of the column's local midnights, or null if it has other times. Up to half of them may lie an hour beside
+ * midnight, as from clocks that were not moved for summer time, if no two fall on the same day.
  */
 async function localDates(table: Relation, name: string, time_zone: string): Promise<string | null> {
   const local = `timezone('${time_zone.replaceAll("'", "''")}', ${name})`

@@ -8,7 +8,7 @@ import { gradeOf } from '../../verdicts/verdict.ts'
 import { type Comparison, compareMeans, testRates } from '../shared/arms.ts'
 import type { ObservedArm } from './observations.ts'
 
-/** The grade of a difference. If the confidence is above 95 %, a claim needs that confidence. */
+/** Returns the grade of a difference. If the confidence is above 95 %, a claim needs that confidence. */
 export function gradeAt(p: number | null, confidence: number): Exclude<Grade, 'withheld'> {
   return p !== null && p > 1 - confidence && confidence > 0.95 ? 'unclear' : gradeOf(p)
 }

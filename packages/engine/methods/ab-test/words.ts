@@ -35,7 +35,10 @@ export interface Told {
   nouns: { one: string; many: string }
 }
 
-/** The measure with the name that a sentence gives it: "the average of delay", "the rate of returned"; a label of a rate as it is. */
+/**
+ * Returns the measure with the name that a sentence gives it: "the average of delay", "the rate of returned". A label
+ * of a rate stays as it is.
+ */
 export function measured(meanings: Meanings, name: string, rates: boolean): Measure {
   const measure = measureOf(meanings, name)
   if (!rates) return { ...measure, label: averageOf(measure) }
@@ -51,7 +54,7 @@ export function measured(meanings: Meanings, name: string, rates: boolean): Meas
 
 const levelOf = (arm: ObservedArm): number | null => arm.rate ?? arm.mean
 
-/** The headline. It claims no more than the grade `most`, which a correction over the whole report may lower. */
+/** Writes the headline. It claims no more than the grade `most`, which a correction over the whole report may lower. */
 export function headline(told: Told, most: Grade): string {
   const { comparisons, measure } = told
   const [only] = comparisons
@@ -105,7 +108,7 @@ export function better({ good }: Measure, change: number): string {
   return change > 0 === (good === 'up') ? ', for the better' : ', for the worse'
 }
 
-/** "44.2 % against 44.8 %". */
+/** Says "44.2 % against 44.8 %". */
 function levels({ arms, control, measure }: Told, found: Comparison): { same: boolean; text: string } {
   const arm = arms.find(({ name }) => name === found.arm)!
   return against([levelOf(arm), levelOf(control)], measure)
@@ -120,7 +123,10 @@ export function evidence(told: Told): string {
   return `Difference of ${measure.label} from ${quoted(control.name)} (${base}, n = ${figure(control.n)}): ${shown.join('; ')}${more}.`
 }
 
-/** "b" +1.8 points (95 % interval +1.3 to +2.3; pooled z test, p = 0.01, n = 20; 0.7 points would be found 4 times in 5). */
+/**
+ * Says "b" +1.8 points (95 % interval +1.3 to +2.3; pooled z test, p = 0.01, n = 20; 0.7 points would be found 4 times
+ * in 5).
+ */
 function difference({ rates, arms, comparisons, confidence }: Told, found: Comparison): string {
   const { estimate, low, high, p_adjusted, detectable } = found
   const n = arms.find(({ name }) => name === found.arm)!.n
@@ -148,7 +154,7 @@ export function raisedBy(told: Told, factor: number): Told {
   return { ...told, comparisons, factor }
 }
 
-/** The first comparison that one observation decides. */
+/** Returns the doubt about the first comparison that one observation decides. */
 export function oneDecides(told: Told): Doubt[] {
   const { arms, control, comparisons, test, confidence } = told
   const known = comparisons.filter(({ p }) => p !== null).length

@@ -72,7 +72,7 @@ const Q = 0.005
 const NORMAL_95 = 1.959963984540054
 /** A change below this share of the moves inside it is what is left after they cancel. */
 const CANCELS = 0.25
-/** Fewer leaves cannot show by themselves what is noise and what moved them all. */
+/** The fewest leaves that show by themselves what is noise and what moved them all. */
 const LEAST_TO_SHOW = 6
 /**
  * The fewest earlier changes that show what is usual for the whole. Their spread is multiplied by `WIDER`, because so
@@ -119,8 +119,8 @@ export function causesOf(given: Table, options: Options, sides: Sides, history: 
 }
 
 /**
- * If a part ended, its rows are gone, and the two sides no longer look like a grid. Earlier changes then show the
- * spread.
+ * Returns the spread of the number of rows. If a part ended, its rows are gone, and the two sides no longer look like a
+ * grid. Earlier changes then show the spread.
  */
 function spreadOfAll(table: Table, history: readonly Earlier[]): number {
   const all = spreadOfRows([table, ...history])

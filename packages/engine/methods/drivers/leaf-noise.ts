@@ -36,7 +36,7 @@ export function leavesOfSum(
   }
 }
 
-/** The errors of a forecast include the noise of what comes. */
+/** Returns variances around a forecast, whose errors include the noise of the values that come. */
 const forecastVariances = (noise: Float64Array): NonNullable<Leaves['variances']> => ({
   before: new Float64Array(noise.length),
   after: noise,

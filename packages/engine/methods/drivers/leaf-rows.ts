@@ -52,8 +52,8 @@ function neededFor({ expected, denominator }: Options): (keyof Sums)[] {
 }
 
 /**
- * SQL with the columns d0, d1, ... (the values), r0, r1, ... (whether the value is one of the joined rare ones), side,
- * a and b.
+ * Returns SQL with the columns d0, d1, ... (the values), r0, r1, ... (whether the value is one of the joined rare
+ * ones), side, a and b.
  */
 function valuesSql(table: Relation, options: Options, side: string, kept: number | null): string {
   const top = numberSql(
@@ -83,8 +83,8 @@ function valuesSql(table: Relation, options: Options, side: string, kept: number
 }
 
 /**
- * SQL that returns a row for each value of attribute i (side is -1 - i, `k0` its code, `top` 1 for the joined rare
- * ones, and its name), then one for each leaf and side with its codes in k0, k1, ...
+ * Returns SQL that gives a row for each value of attribute i (side is -1 - i, `k0` its code, `top` 1 for the joined
+ * rare ones, and its name), then one for each leaf and side with its codes in k0, k1, ...
  */
 function leavesSql(values: string, needed: readonly string[], attributes: number, most: number): string {
   const all = Array.from({ length: attributes }, (_, index) => index)
@@ -120,7 +120,7 @@ const partsOf = (attributes: number): number[][] =>
     ),
   )
 
-/** SQL of the number of the side that a row belongs to; -1 for no side. */
+/** Returns SQL of the number of the side that a row belongs to; -1 for no side. */
 export const sideSql = (sides: readonly Side[]): string =>
   `case ${sides.map(({ where }, index) => `when ${where} then ${index}`).join(' ')} else -1 end`
 

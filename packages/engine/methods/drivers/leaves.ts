@@ -20,7 +20,7 @@ export interface Table {
   rare: number[]
   before: Sums
   after: Sums
-  /** Where `before` is a forecast, the variance of `after` around it. */
+  /** The variance of `after` around `before`, if `before` is a forecast. */
   noise?: Float64Array
   /** The number of values of each attribute that were kept; null if all were. */
   kept: number | null
@@ -30,7 +30,7 @@ export interface Table {
 export interface Earlier {
   before: Sums
   after: Sums
-  /** Where `before` is a forecast, the variance of `after` around it. */
+  /** The variance of `after` around `before`, if `before` is a forecast. */
   noise?: Float64Array
   days: [number, number]
 }

@@ -14,7 +14,7 @@ import type { Relation } from '../shared/method.ts'
 import type { Options } from './options.ts'
 import type { Sides } from './sides.ts'
 
-/** With fewer rows each one is much of the whole, and none is odd. */
+/** The fewest rows among which one can be odd. With fewer, each row is much of the whole. */
 const LEAST_ROWS = 20
 /**
  * A row is not odd if the other side has a row of at least this share of it. Rows may be sums, and then a large one

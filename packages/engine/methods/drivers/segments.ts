@@ -90,7 +90,7 @@ interface Named {
   ends: Ends
 }
 
-/** The largest changes of each dimension first. */
+/** Returns the segments of all dimensions, in each dimension the largest changes first. */
 export function segmentsOf(dimensions: readonly Dimension[], ratio: boolean): Segment[] {
   return dimensions.flatMap(({ by, ends, names }) =>
     (ratio ? partsOfRatio(ends) : partsOfSum(ends))

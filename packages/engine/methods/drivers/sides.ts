@@ -17,7 +17,7 @@ export interface Side {
   /** SQL that is true of its rows. */
   where: string
   label: string
-  /** In words: "February 2024", "group B". */
+  /** The name in words: "February 2024", "group B". */
   named: string
   /** The number of days that its total is divided by; 1 if totals are compared. */
   days: number
@@ -99,7 +99,7 @@ async function groups(
   }
 }
 
-/** SQL that compares a column with a value: numbers as numbers, other values by their text. */
+/** Returns SQL that compares a column with a value: numbers as numbers, other values by their text. */
 function isSide(column: Column, value: string | number | boolean): string {
   const name = quote(column.name)
   if (isNumeric(column) && String(value).trim() !== '' && Number.isFinite(Number(value)))
@@ -109,7 +109,10 @@ function isSide(column: Column, value: string | number | boolean): string {
 
 const PHRASE = /^(?:all|last|next|that|the|these|this|those) /iu
 
-/** `arm "new"`, "February 2010" of a month, "this period" as it stands, "period" left out of `"period 2"`. */
+/**
+ * Says `arm "new"`, or "February 2010" for a month. "this period" stays as it is, and `"period 2"` stands without
+ * another "period".
+ */
 function groupInWords(label: string, value: string): string {
   if (isDay(value))
     return timeInWords(value, (DATE_UNITS as readonly string[]).includes(label) ? (label as DateUnit) : null)

@@ -9,7 +9,7 @@ import type { Cause, Causes } from './causes.ts'
 import type { Sides } from './sides.ts'
 
 const MOST_NAMED = 2
-/** Fewer combinations show no usual spread beside which one could stand out. */
+/** The fewest combinations that show a usual spread beside which one can stand out. */
 const LEAST_PARTS = 6
 /** The same number if neither rows nor earlier changes show what is ordinary. */
 const LEAST_UNTOLD = 30
@@ -44,7 +44,7 @@ export function baseLacks(before: number, after: number): string | null {
 /** Tells whether sentences say "high" (shares, durations and the like) and not "strong". */
 const isSize = (measure: Measure): boolean => inPoints(measure) || measure.unit !== null
 
-/** `country "DE" and channel "paid"`, `channel "paid" without a country`, by the labels of the columns. */
+/** Says `country "DE" and channel "paid"`, `channel "paid" without a country`, by the labels of the columns. */
 export function whereInWords({ where }: Pick<Cause, 'where'>, labels: (column: string) => string): string {
   const columns = Object.keys(where)
   const known = columns.filter((column) => where[column] !== null)
@@ -62,7 +62,7 @@ function sizeOf(before: number, after: number, measure: Measure): string {
   return relative === null || inPoints(measure) ? changeOf(change, measure, change) : shareOf(relative)
 }
 
-/** "down 83 %", "up 12 EUR". */
+/** Says "down 83 %", "up 12 EUR". */
 function moved(before: number | null, after: number | null, measure: Measure): string {
   if (before === null || after === null) return 'new'
   if (after === 0 && before > 0) return 'down to nothing'
@@ -157,7 +157,7 @@ function unmatchedEffect({ unmatched, before, after }: Causes): number {
   return Math.abs(effect) < least ? 0 : effect
 }
 
-/** "nearly all of the rise came with orders of channel \"paid\" without visits". */
+/** Says "nearly all of the rise came with orders of channel \"paid\" without visits". */
 function unmatchedInWords(
   found: Causes,
   measure: Measure,
@@ -194,7 +194,7 @@ function undo(causes: readonly Cause[]): boolean {
   return Math.abs(sum) < 0.5 * effects.reduce((all, effect) => all + Math.abs(effect), 0)
 }
 
-/** "2 small parts stand out, each with less than 2 % of the fall". */
+/** Says "2 small parts stand out, each with less than 2 % of the fall". */
 function smallInWords(causes: readonly Cause[], noun: string): string {
   const parts = count(causes.length, 'small part')
   const what = noun === '' ? `${shareOf(LEVEL_SHARE)} of the whole` : `${shareOf(LEAST_SHARE)} of the ${noun}`
@@ -237,7 +237,7 @@ function mixInWords(
   return `${quantity(mix.part / change)} the ${noun} came with another mix of ${labels(mix.by)}, in which ${mix.segment === null ? partNamed(labels(mix.by), null) : quoted(mix.segment)} has a ${size} share`
 }
 
-/** "Revenue came to 80 in May 2026, 20 % less than expected (100): ...". */
+/** Says "Revenue came to 80 in May 2026, 20 % less than expected (100): ...". */
 function besideExpected(
   measure: Measure,
   sides: Sides,
@@ -304,7 +304,7 @@ function withoutCause(
   return { ...told(what, words[lie]), lie }
 }
 
-/** "everything else was 3 % above". */
+/** Says "everything else was 3 % above". */
 function restBesideExpected({ rest }: Causes, measure: Measure): string {
   if (rest === null || (rest.before === 0 && rest.after === 0)) return 'nothing else is left'
   const { before, after } = rest
@@ -323,7 +323,7 @@ const staysBehind = (cause: Cause): boolean =>
 const stays = ({ before, after, low, high }: Cause): boolean =>
   isLevel(before ?? 0, after ?? 0) || (low !== null && high !== null && low <= 0 && high >= 0)
 
-/** "country \"FR\" stayed level", "country \"FR\" fell by only 8 %". */
+/** Says "country \"FR\" stayed level", "country \"FR\" fell by only 8 %". */
 function behindInWords(
   cause: Cause,
   { beside }: Causes,
@@ -396,7 +396,7 @@ function quantity(share: number): string {
   return `${shareOf(share)} of`
 }
 
-/** "everything else fell by 16 %". */
+/** Says "everything else fell by 16 %". */
 function restInWords({ rest }: Causes, measure: Measure): string {
   if (rest === null) return 'nothing else is left'
   const { before, after } = rest

@@ -9,7 +9,7 @@ import type { Group, GroupRows } from './rows.ts'
 
 type What = 'level' | 'spread' | 'distribution'
 
-/** `There is clearly a difference in delay: shop "A" is higher than shop "B", by about 3 minutes on average.` */
+/** Says `There is clearly a difference in delay: shop "A" is higher than shop "B", by about 3 minutes on average.` */
 export function headline(
   grade: Grade,
   rows: GroupRows,

@@ -74,7 +74,7 @@ function isEven(values: readonly number[]): boolean {
   )
 }
 
-/** SQL of a column of true and false, or of 1 and 0, as numbers. */
+/** Returns SQL of a column of true and false, or of 1 and 0, as numbers. */
 function flagSql(table: Relation, y: string): string {
   const column = columnOf(table, 'y', y)
   if (column.type === 'boolean') return `cast(cast(${quote(column.name)} as integer) as double)`

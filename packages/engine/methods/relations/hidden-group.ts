@@ -59,7 +59,9 @@ export async function hiddenGroup(table: Relation, crude: Crude, meanings: Meani
   ]
 }
 
-/** The same check for the means of a value in two groups. `strength` is above zero if `first` is the higher one. */
+/**
+ * Makes the same check for the means of a value in two groups. `strength` is above zero if `first` is the higher one.
+ */
 export async function hiddenBetween(
   table: Relation,
   { value, by, first, strength }: { value: string; by: string; first: string; strength: number },
@@ -73,7 +75,7 @@ export async function hiddenBetween(
   )
 }
 
-/** SQL that is 1 if a column has this value, and 0 if it has another. */
+/** Returns SQL that is 1 if a column has this value, and 0 if it has another. */
 export function flagSql(table: Relation, option: string, name: string, value: string): string {
   const column = groupSql(table, option, name)
   return `case when ${nameSql(column)} = '${value.replaceAll("'", "''")}' then 1.0 when ${column} is not null then 0.0 end`

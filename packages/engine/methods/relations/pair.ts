@@ -201,8 +201,8 @@ export function byStudent(r: number, n: number): number {
 }
 
 /**
- * Spearman's coefficient: Pearson's of the ranks, in whole numbers (twice the rank less its mean, mean ranks for ties).
- * Each is at most n, so their products fit 64 bits up to three billion rows.
+ * Computes Spearman's coefficient: Pearson's of the ranks, in whole numbers (twice the rank less its mean, mean ranks
+ * for ties). Each is at most n, so their products fit 64 bits up to three billion rows.
  */
 async function rankCorrelation(table: Relation, source: string, n: number): Promise<number> {
   const [row] = await table.query(
@@ -213,7 +213,7 @@ async function rankCorrelation(table: Relation, source: string, n: number): Prom
   return whole('uv') / Math.sqrt(whole('uu')) / Math.sqrt(whole('vv'))
 }
 
-/** Twice the mean rank, less its mean. */
+/** Returns SQL of twice the mean rank, less its mean. */
 function rankSql(name: string, n: number): string {
   return `cast(2 * rank() over (order by ${name}) + count(*) over (order by ${name} range between current row and current row) - ${n + 2} as bigint)`
 }
@@ -221,8 +221,9 @@ function rankSql(name: string, n: number): string {
 type End = Omit<Without, 'p'>
 
 /**
- * Pearson's coefficient of x and y (|x|, |y| <= 1) by two passes; the first gives the centre only. `ends` are the rows
- * without which the coefficient is lowest and highest, with its value without them: 0 if x or y then does not vary.
+ * Computes Pearson's coefficient of x and y (|x|, |y| <= 1) in two passes. The first gives only the centre. `ends` are
+ * the rows without which the coefficient is lowest and highest, with its value without them: 0 if x or y then does not
+ * vary.
  */
 async function productMoment(table: Relation, source: string): Promise<{ r: number; ends: End[] }> {
   const [first] = await table.query(`select count(*) as n, favg(x) as x, favg(y) as y from ${source}`)
@@ -336,7 +337,7 @@ export async function partialOf(
   return { n, partial: { ...partial, p: Math.max(partial.p, persistentLink(left, right, held)) } }
 }
 
-/** Pearson's coefficients of columns; null where one does not vary. */
+/** Returns Pearson's coefficients of columns, or null if one does not vary. */
 async function correlations(table: Relation, kept: string, names: string[]): Promise<number[][] | null> {
   const ends = names.map((name) => `max(abs(${name})) as s_${name}`)
   const [sizes] = await table.query(`select ${ends.join(', ')} from ${kept}`)

@@ -66,7 +66,7 @@ function centredRanks(values: readonly number[]): number[] {
   return ranks(values).map((rank) => rank - middle)
 }
 
-/** The rows that pull the link up most, and those that pull it down most. */
+/** Returns the rows that pull the link up most, and those that pull it down most. */
 function farthest(x: readonly number[], y: readonly number[]): number[] {
   const [u, v] = [centredRanks(x), centredRanks(y)]
   const order = [...x.keys()].toSorted((a, b) => u[a]! * v[a]! - u[b]! * v[b]!)

@@ -57,7 +57,7 @@ export async function seriesOrder(table: Relation): Promise<Order> {
   return { sql: table.unordered ? '0' : 'row_number() over ()', dated: false }
 }
 
-/** The lag-1 correlation beyond which `n` neighbours are alike. */
+/** Returns the lag-1 correlation beyond which `n` neighbours are alike. */
 export function alikeFrom(n: number, dated: boolean): number {
   const chance = 2.58 / Math.sqrt(n)
   return dated ? chance : Math.max(STRONG, chance)

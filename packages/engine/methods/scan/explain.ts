@@ -108,7 +108,7 @@ const MOST_SEASON = 31
 
 const sideOf = (label: string, named: string): Side => ({ where: 'true', label, named, days: 1 })
 
-/** `Revenue of country "DE"`. */
+/** Says `Revenue of country "DE"`. */
 function ofSegment(
   measure: Measure,
   where: Record<string, Cell>,
@@ -118,7 +118,10 @@ function ofSegment(
   return { ...measure, label: `${measure.label} of ${whereInWords({ where }, labels)}` }
 }
 
-/** The segment has no parts to tell apart, or too little is known of them. */
+/**
+ * Returns a finding without causes, for a segment that has no parts to tell apart or of whose parts too little is
+ * known.
+ */
 const alone = ({ value, expected }: Point) => ({
   causes: [],
   explained: null,

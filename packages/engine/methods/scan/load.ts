@@ -110,7 +110,7 @@ function byDay(table: Relation, { time }: Measures, { time_zone }: MethodContext
   }
 }
 
-/** The step of the grid for each time of the data, in order. */
+/** Returns the step of the grid for each time of the data, in order. */
 function stepsOf({ positions }: Series, { grid }: ReadSeries): number[] {
   const at = new Map(grid.positions.map((position, step) => [position, step]))
   return positions.map((position) => at.get(position) ?? -1)
@@ -128,7 +128,7 @@ function finite(table: Relation, options: Measures): string {
   return `(select * from ${table.relation} where isfinite(${time}) and ${known.join(' and ')})`
 }
 
-/** One row for each time and combination of `by`. */
+/** Returns the relation with one row for each time and combination of `by`. */
 function addedUp(table: Relation, options: Measures): Relation {
   const time = timeColumn(table, options.time)
   const by = options.by.map((name) => columnOf(table, 'by', name))

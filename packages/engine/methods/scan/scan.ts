@@ -175,7 +175,7 @@ function goneWith(told: readonly Finding[], found: readonly Judged[]): Finding[]
   })
 }
 
-/** The segments that fix most columns: each row is in one of them. */
+/** Returns the segments that fix the most columns. Each row is in one of them. */
 function leavesAmong<T extends { segment: Segment }>(found: readonly T[]): T[] {
   const depth = Math.min(...found.map(({ segment }) => sizeOf(segment.where)))
   return found.filter(({ segment }) => sizeOf(segment.where) === depth)

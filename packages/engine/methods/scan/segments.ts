@@ -54,7 +54,7 @@ export function segmentsOf(
   return { segments: sized.slice(0, MOST_SEGMENTS), left: own.length - Math.min(sized.length, MOST_SEGMENTS) }
 }
 
-/** One for each combination of values of some columns. */
+/** Returns one segment for each combination of values of some columns. */
 function segmentsOver(scanned: Scanned, by: readonly string[], set: readonly number[]): Segment[] {
   const steps = scanned.whole.grid.values.length
   const { top, bottom } = scanned.rows.sums
@@ -92,7 +92,7 @@ function sameAs(segment: Segment, whole: Segment, rows: readonly number[]): bool
   return alike(segment.ends.top, whole.ends.top) && alike(segment.ends.bottom, whole.ends.bottom)
 }
 
-/** The whole as a segment. */
+/** Returns the whole as a segment. */
 export function wholeOf(scanned: Scanned, by: readonly string[]): Segment {
   const codes = by.map(() => -1)
   const { grid, series } = scanned.whole
@@ -101,7 +101,7 @@ export function wholeOf(scanned: Scanned, by: readonly string[]): Segment {
   return segment ?? { codes, where: {}, values, ends: null }
 }
 
-/** The series of a segment over the steps of the whole, with a diagnosis of its own. */
+/** Returns the series of a segment over the steps of the whole, with a diagnosis of its own. */
 export function seriesOf({ values, ends }: Segment, { whole, event }: Scanned): ReadSeries {
   const { grid, diagnosis: known } = whole
   const rows = whole.rows.filter((row) => !Number.isNaN(values[row]!))

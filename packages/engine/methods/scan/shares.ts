@@ -56,7 +56,7 @@ function noiseOf(leaves: Leaves, past: readonly Past<Sides>[]) {
     })
 }
 
-/** The noise of a rare leaf: that of counts in their unit; for other values that of one event. */
+/** Returns the noise of a rare leaf: that of counts in their unit, or for other values that of one event. */
 const rarely = (value: number, unit: number | null): number =>
   unit === null ? value * value : unit * Math.abs(value)
 

@@ -17,7 +17,7 @@ interface Told {
 
 const MOST_TIMES = 3
 
-/** "Revenue came to 80 on 3 May 2026, 20 % less than expected (100, usually 90 to 110): ...". */
+/** Says "Revenue came to 80 on 3 May 2026, 20 % less than expected (100, usually 90 to 110): ...". */
 export function headline(
   whole: ReadSeries,
   events: readonly Told[],
@@ -41,7 +41,7 @@ export function headline(
   return `${first.says} Something stands out ${also}, too.`
 }
 
-/** "At the same time country "US" and channel "free" was 110 % above what was expected." */
+/** Says "At the same time country "US" and channel "free" was 110 % above what was expected." */
 export function alsoInWords(
   { where, value, expected }: { where: Record<string, Cell>; value: number | null; expected: number | null },
   { meanings }: MethodContext,

@@ -42,7 +42,7 @@ export interface Comparison {
   test: string
 }
 
-/** Welch's t test (Biometrika 34, 1947). */
+/** Compares the means of two arms by Welch's t test (Biometrika 34, 1947). */
 export function compareMeans(control: Arm, arm: Arm, confidence: number): Comparison {
   const nothing = {
     arm: arm.name,
@@ -111,7 +111,7 @@ export function compareRates(control: Arm, arm: Arm, confidence: number, test: s
   }
 }
 
-/** Fisher's test, or the pooled z test: `auto` takes Fisher's where an expected count is under 5. */
+/** Compares two rates by Fisher's test or the pooled z test. `auto` takes Fisher's if an expected count is under 5. */
 export function testRates(a: Count, c: Count, test: string): { p: number; exact: boolean; error: number } {
   const pooled = (a.successes + c.successes) / (a.n + c.n)
   const least = Math.min(pooled, 1 - pooled) * Math.min(a.n, c.n)
@@ -127,7 +127,7 @@ interface Interval {
   high: number
 }
 
-/** Newcombe's interval, method 10: the square-and-add of Wilson's two. */
+/** Computes Newcombe's interval, method 10: the square-and-add of Wilson's two. */
 function newcombe(a: Count, c: Count, z: number): Interval {
   const rateA = a.successes / a.n
   const rateC = c.successes / c.n
@@ -162,7 +162,7 @@ function agreeing(a: Count, c: Count, z: number, p: number, confidence: number):
   return newcombe(a, c, Math.min(40, (z * outside) / ofTest))
 }
 
-/** Wilson's score interval of a rate (JASA 22, 1927). */
+/** Computes Wilson's score interval of a rate (JASA 22, 1927). */
 export function wilson(successes: number, n: number, z: number): { low: number; high: number } {
   const rate = successes / n
   const center = (rate + (z * z) / (2 * n)) / (1 + (z * z) / n)
@@ -177,8 +177,8 @@ export function wilson(successes: number, n: number, z: number): { low: number; 
 const MOST_TABLES = 250_000
 
 /**
- * The smallest difference from the control's rate, towards one half, that Fisher's test finds with 80 % power: the
- * chances of all tables in which it rejects are added up (Casagrande, Pike and Smith, Biometrics 34, 1978). Returns
+ * Returns the smallest difference from the control's rate, towards one half, that Fisher's test finds with 80 % power.
+ * The chances of all tables in which it rejects are added up (Casagrande, Pike and Smith, Biometrics 34, 1978). Returns
  * null if no difference is found so often, or if there are too many likely tables.
  */
 function fisherDetectable(a: Count, c: Count, confidence: number): number | null {
@@ -215,8 +215,8 @@ function mostLikely(n: number, rate: number): number {
 }
 
 /**
- * For each number of successes of the arm (up to `most`) and of the control, whether Fisher's test rejects. The tables of
- * one total share their chances.
+ * Finds for each number of successes of the arm (up to `most`) and of the control whether Fisher's test rejects. The
+ * tables of one total share their chances.
  */
 function rejections(n: number, m: number, alpha: number, most: number, mostOfControl: number): boolean[][] {
   const rejects = Array.from({ length: most + 1 }, () =>
@@ -242,7 +242,7 @@ function rejections(n: number, m: number, alpha: number, most: number, mostOfCon
   return rejects
 }
 
-/** The chances of 0 to `most` successes in n rows. */
+/** Returns the chances of 0 to `most` successes in n rows. */
 function binomial(n: number, rate: number, most: number): number[] {
   return Array.from({ length: most + 1 }, (_, k) => {
     if (rate <= 0) return k === 0 ? 1 : 0

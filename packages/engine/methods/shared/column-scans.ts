@@ -28,7 +28,7 @@ export interface Top {
 const RANGE_BATCH = 16
 const TOP_BATCH = 32
 /**
- * In a table with at most so many rows, planning a query costs more than counting. So the columns of a type are counted
+ * The most rows of a table for which planning a query costs more than counting. The columns of a type are then counted
  * as one list.
  */
 const LISTED_ROWS = 10_000
@@ -99,7 +99,7 @@ function rangeOf(row: Row | undefined, suffix: string): Range {
   }
 }
 
-/** The ranges of columns in one row. */
+/** Returns SQL of the ranges of columns in one row. */
 function besideSql(table: Relation, batch: readonly Column[]): string {
   const parts = batch.flatMap((column, index) =>
     Object.entries(rangeSql(column, quote(column.name))).map(([name, sql]) => `${sql} as ${name}${index}`),
@@ -110,19 +110,19 @@ function besideSql(table: Relation, batch: readonly Column[]): string {
 const besideIn = ([row]: readonly Row[], columns: number): Range[] =>
   Array.from({ length: columns }, (_, index) => rangeOf(row, String(index)))
 
-/** The ranges of columns of one type, a row for each. */
+/** Returns SQL of the ranges of columns of one type, a row for each. */
 function listedRangesSql(table: Relation, batch: readonly Column[]): string {
   const parts = Object.entries(rangeSql(batch[0]!, 'v')).map(([name, sql]) => `${sql} as ${name}`)
   return `select place, ${parts.join(', ')} from (${listSql(table, batch)}) group by place`
 }
 
-/** A table without rows has no values to list. */
+/** Returns the ranges of so many columns. A table without rows has no values to list, so its ranges are empty. */
 function rangesIn(rows: readonly Row[], columns: number): Range[] {
   const byPlace = new Map(rows.map((row) => [Number(row.place), row]))
   return Array.from({ length: columns }, (_, place) => rangeOf(byPlace.get(place), ''))
 }
 
-/** `value`: an expression of the column's type. */
+/** Returns SQL of a range. `value` is an expression of the column's type. */
 function rangeSql(column: Column, value: string): Record<keyof Range, string> {
   const numeric = isNumeric(column)
   const ordered = numeric || isTemporal(column) || column.type === 'text' || column.type === 'boolean'
@@ -145,7 +145,7 @@ function cellType(column: Column): string {
   return isNumeric(column) || column.type === 'boolean' ? column.database_type : 'text'
 }
 
-/** The values of columns of one type below each other, counted at once. */
+/** Returns SQL that lists the values of columns of one type below each other and counts them at once. */
 function listedSql(table: Relation, batch: readonly Column[]): string {
   const counts = `select place, v, count(*) as n from (${listSql(table, batch)}) where v is not null group by all`
   const ranks = `row_number() over (partition by place order by n desc, v) as rank, count(*) over (partition by place) as distinct_values`
@@ -153,7 +153,7 @@ function listedSql(table: Relation, batch: readonly Column[]): string {
     where rank <= 5 order by place, rank`
 }
 
-/** The values `v` of columns of one type, each with its place among them. */
+/** Returns SQL of the values `v` of columns of one type, each with its place among them. */
 function listSql(table: Relation, batch: readonly Column[]): string {
   const list = batch.map((column) => quote(column.name)).join(', ')
   return `select unnest([${list}]) as v, unnest(range(${batch.length})) as place from ${table.relation}`
@@ -186,7 +186,7 @@ function topsIn(rows: Awaited<ReturnType<Relation['query']>>, columns: number): 
   return tops
 }
 
-/** An infinite or undefined number as a name that JSON can hold. */
+/** Returns an infinite or undefined number as a name that JSON can hold, and other values as they are. */
 function readable(value: Cell): Cell {
   return typeof value === 'number' && !Number.isFinite(value) ? String(value) : value
 }

@@ -5,7 +5,7 @@ import { type Method, MethodError, quote, type Relation } from './method.ts'
 const NUMERIC = new Set(['integer', 'number', 'decimal'])
 const TEMPORAL = new Set(['date', 'timestamp'])
 
-/** The column of that name; SQL's names do not distinguish case, an exact match comes first. */
+/** Returns the column of that name. SQL's names do not distinguish case, but an exact match takes precedence. */
 export function columnOf(table: Relation, option: string, name: string): Column {
   const found =
     table.columns.find((column) => column.name === name) ??
@@ -23,7 +23,7 @@ export function isTemporal(column: Column): boolean {
   return TEMPORAL.has(column.type)
 }
 
-/** SQL for the column's values as doubles. */
+/** Returns SQL for the column's values as doubles. */
 export function numberSql(table: Relation, option: string, name: string): string {
   const column = columnOf(table, option, name)
   if (!isNumeric(column)) {
@@ -34,15 +34,18 @@ export function numberSql(table: Relation, option: string, name: string): string
   return `cast(${quote(column.name)} as double)`
 }
 
-/** SQL for the column's values as names of groups: nested ones as text, the others as they are (twice as fast). */
+/**
+ * Returns SQL for the column's values as names of groups: nested values as text, the others as they are (twice as
+ * fast).
+ */
 export function groupSql(table: Relation, option: string, name: string): string {
   const column = columnOf(table, option, name)
   return column.type === 'other' ? `cast(${quote(column.name)} as varchar)` : quote(column.name)
 }
 
 /**
- * SQL of a group's name as text: whole numbers without decimals, as data write them. The cast is left out if the type
- * is no double.
+ * Returns SQL of a group's name as text: whole numbers without decimals, as data write them. The cast is left out if
+ * the type is no double.
  */
 export function nameSql(group: string): string {
   const text = `cast(${group} as varchar)`
@@ -50,8 +53,8 @@ export function nameSql(group: string): string {
 }
 
 /**
- * SQL for `value`, an expression of the column's type, as JSON carries it: ISO text for dates and timestamps, null
- * where they are infinite; text cut at 200 characters.
+ * Returns SQL for `value`, an expression of the column's type, in the form that JSON carries. Dates and timestamps are
+ * ISO text, or null if they are infinite. Text is cut at 200 characters.
  */
 export function cellSql(column: Column, value = quote(column.name)): string {
   if (column.type === 'date') return `case when isfinite(${value}) then cast(${value} as varchar) end`
@@ -64,12 +67,12 @@ export function cellSql(column: Column, value = quote(column.name)): string {
   return `left(cast(${value} as varchar), 200)`
 }
 
-/** Whether a timestamp is a moment (with a zone) rather than a wall clock's reading. */
+/** Tells whether a timestamp is a moment (with a zone) rather than a wall clock's reading. */
 export function isZoned(column: Column): boolean {
   return column.database_type.includes('ZONE')
 }
 
-/** The column of a `time` option: a date, a timestamp or a number. */
+/** Returns the column of a `time` option: a date, a timestamp or a number. */
 export function timeColumn(table: Relation, name: string): Column {
   const column = columnOf(table, 'time', name)
   if (isNumeric(column) || isTemporal(column)) return column
@@ -78,13 +81,13 @@ export function timeColumn(table: Relation, name: string): Column {
   )
 }
 
-/** `Method.columns` of a method over the options `time` and `value`. */
+/** Implements `Method.columns` for a method with the options `time` and `value`. */
 export const seriesColumns: Method['columns'] = (options) => [
   { option: 'time', column: options.time as string, numeric: false },
   { option: 'value', column: options.value as string, numeric: true },
 ]
 
-/** `Method.columns` of a method over the options `value` and `by`. */
+/** Implements `Method.columns` for a method with the options `value` and `by`. */
 export const groupedColumns: Method['columns'] = (options) => [
   { option: 'value', column: options.value as string, numeric: true },
   { option: 'by', column: options.by as string, numeric: false },

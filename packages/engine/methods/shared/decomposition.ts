@@ -33,7 +33,10 @@ export function partsOfSum(ends: readonly Ends[]): Part[] {
   })
 }
 
-/** mix = dw (mean r - mean R), rate = mean w dr. A segment without a denominator on one side is all mix (see drivers.ts). */
+/**
+ * Splits the change of a ratio: mix = dw (mean r - mean R), rate = mean w dr. A segment without a denominator on one
+ * side is all mix (see drivers.ts).
+ */
 export function partsOfRatio(ends: readonly Ends[]): Part[] {
   const bottoms = [0, 1].map((side) => exactSum(ends.map(({ bottom }) => bottom[side]!)))
   const [before, after] = [0, 1].map((side) => exactSum(ends.map(({ top }) => top[side]!)) / bottoms[side]!)
@@ -60,7 +63,7 @@ export function partsOfRatio(ends: readonly Ends[]): Part[] {
   })
 }
 
-/** Jensen-Shannon divergence of the segments' shares before and after (of both sums, for a ratio). */
+/** Returns the Jensen-Shannon divergence of the segments' shares before and after (of both sums, for a ratio). */
 export function surprise(ends: readonly Ends[], ratio: boolean): number {
   const top = divergence(ends.map((end) => end.top))
   return ratio ? top + divergence(ends.map((end) => end.bottom)) : top

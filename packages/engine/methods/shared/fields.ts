@@ -27,7 +27,7 @@ export const list = (items: TSchema): TSchema => Type.Array(items)
 export const object = (fields: Fields): TSchema => Type.Object(fields, { additionalProperties: false })
 export const rowsWith = (columns: Fields): TSchema => list(object(columns))
 
-/** An object for each name that `option`, a list of columns, holds. */
+/** Returns the schema of an object for each name that `option`, a list of columns, holds. */
 export const perName = (option: string, fields: Fields): TSchema =>
   Type.Record(Type.String(), object(fields), { keysFrom: option })
 
@@ -118,13 +118,13 @@ export interface FieldSchema {
   anyOf?: FieldSchema[]
   whereGiven?: string
   unlessGiven?: string
-  /** With the option `groupedBy` the schema is `grouped`. */
+  /** The option that, if given, makes the schema `grouped`. */
   groupedBy?: string
   grouped?: FieldSchema
   keysFrom?: string
 }
 
-/** The schema of the outcomes that a method gives with these options. */
+/** Returns the schema of the outcomes that a method gives with these options. */
 export function outcomeSchema(fields: Fields, options: Record<string, unknown>): TSchema {
   return resolved(object({ ...COMMON, ...fields }), options)
 }

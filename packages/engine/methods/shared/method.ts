@@ -52,8 +52,8 @@ export interface Method {
   /** Groups of options of which exactly one is given: `[['value'], ['numerator', 'denominator']]`. */
   either?: readonly Either[]
   /**
-   * The columns that these options name: each must exist, and be a number where `numeric`. An option `time` takes a date, a
-   * timestamp or a number, an option `success` a boolean or a number.
+   * Returns the columns that these options name. Each must exist, and be a number if `numeric` is set. An option `time`
+   * takes a date, a timestamp or a number, an option `success` a boolean or a number.
    */
   columns(options: Record<string, unknown>): { option: string; column: string; numeric: boolean }[]
   /** The fields of the outcome beside summary, n, method and notes. */

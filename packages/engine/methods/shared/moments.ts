@@ -26,7 +26,7 @@ export interface Grouped {
   left: number
 }
 
-/** Moments of `value` by `group` (SQL expressions), ordered by group. */
+/** Returns moments of `value` by `group` (SQL expressions), ordered by group. */
 export async function groupMoments(
   table: Relation,
   group: string,

@@ -5,7 +5,7 @@
 import type { Outcome } from '@assay/model/insight'
 import { doubt, regraded } from '../../verdicts/verdict.ts'
 
-/** Holm's adjusted p-values, in the order given. */
+/** Returns Holm's adjusted p-values, in the given order. */
 export function holm(values: readonly number[]): number[] {
   const order = ranked(values)
   const adjusted = values.slice()
@@ -17,7 +17,7 @@ export function holm(values: readonly number[]): number[] {
   return adjusted
 }
 
-/** Benjamini and Hochberg's adjusted p-values, in the order given. */
+/** Returns Benjamini and Hochberg's adjusted p-values, in the given order. */
 export function benjaminiHochberg(values: readonly number[]): number[] {
   const order = ranked(values)
   const adjusted = values.slice()
@@ -57,13 +57,13 @@ export function adjustAcross(
 }
 
 /**
- * The factor by which a correction for several tests raised p. If p became 1, or is 0, it is the largest factor that is
- * possible.
+ * Returns the factor by which a correction for several tests raised p. If p became 1, or is 0, it is the largest factor
+ * that is possible.
  */
 export const factorOf = (p: number, adjusted: number, tests: number): number =>
   p > 0 && adjusted < 1 ? adjusted / p : tests
 
-/** The primary p-value; null for an outcome that makes no test. */
+/** Returns the primary p-value, or null for an outcome that makes no test. */
 export function chanceOf(outcome: Outcome): number | null {
   const values = primary(outcome)
   return values.length === 0 ? null : Math.min(...values)
@@ -89,7 +89,7 @@ function primary(outcome: Outcome): number[] {
   ].filter((value) => typeof value === 'number')
 }
 
-/** One outcome for each value of a column, as `by` gives them. */
+/** Returns one outcome for each value of a column, as `by` gives them. */
 function groupsOf({ groups }: Outcome): Outcome[] | null {
   if (!Array.isArray(groups)) return null
   const found = groups as Partial<Outcome>[]

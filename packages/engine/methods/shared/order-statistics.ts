@@ -15,9 +15,7 @@ const SAMPLE = 50_000
  */
 const MARGIN = 0.01
 
-/**
- * The values at `places` (from 1) of the column `v` of `kept`, a subquery of `n` finite values.
- */
+/** Returns the values at `places` (from 1) of the column `v` of `kept`, a subquery of `n` finite values. */
 export async function orderStatistics(
   table: Relation,
   kept: string,

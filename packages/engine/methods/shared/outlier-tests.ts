@@ -47,7 +47,7 @@ export function beyondFences(
   return { method: 'beyond 3 interquartile ranges after robust STL', outliers, expected, tested: [] }
 }
 
-/** Rosner's generalised ESD about the mean. `score` is its statistic. */
+/** Finds outliers by Rosner's generalised ESD about the mean. `score` is its statistic. */
 export function byEsd(values: readonly number[], alpha: number, most: number): Outliers {
   const { outliers, steps } = generalisedEsd(values, Math.min(most, values.length - 3), alpha)
   const out = new Set(outliers)

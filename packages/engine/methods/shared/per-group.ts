@@ -22,13 +22,13 @@ import { count, enumeration } from './sentence.ts'
 
 const MOST = 100
 
-/** The option that asks for one outcome a group. */
+/** Returns the option that asks for one outcome a group. */
 function groupOption(options: TSchema): 'by' | 'each' {
   const { properties = {} } = options as { properties?: object }
   return 'by' in properties ? 'each' : 'by'
 }
 
-/** The method with that option. */
+/** Returns the method with that option. */
 export function perGroup(method: Method): Method {
   const option = groupOption(method.options)
   const { properties } = method.options as TSchema & { properties: Record<string, TSchema> }
@@ -183,7 +183,7 @@ interface Whole {
   beyond: Doubt[]
 }
 
-/** A blocker of one group is only a caveat for the others. */
+/** The codes of blockers, which in one group are only caveats for the others. */
 const MILD = CODE_NAMES.filter((code) => CODES[code].kind === 'blocker')
 
 const ORDER: Grade[] = ['firm', 'likely', 'unclear', 'withheld']
@@ -219,7 +219,7 @@ function overAll(whole: Whole, groups: readonly Group[], more: Doubt[] = []): Ou
   })
 }
 
-/** "3 of 12 values of carrier give a clear answer; "AA": Delay clearly rose." */
+/** Says "3 of 12 values of carrier give a clear answer; "AA": Delay clearly rose." */
 function headline({ label, one, many }: Words, groups: readonly Group[], best: Grade): string {
   const sure = groups.filter((group) => group.grade === 'firm' || group.grade === 'likely')
   const all = count(groups.length, one, many)
@@ -292,14 +292,14 @@ function ofGroups(groups: readonly Group[], told: string, shown: string): Doubt[
   })
 }
 
-/** A metric by its label, a value of the data in quotes. */
+/** Names a metric by its label, and a value of the data in quotes. */
 const nameOf = ({ by, label }: Group): string => (typeof label === 'string' ? label : quoted(by))
 
-/** A sentence that names the group itself needs no other opening. */
+/** Begins a sentence with the group, unless the sentence names the group itself. */
 const ofWhom = (name: string, says: string): string =>
   says.toLowerCase().startsWith(name.toLowerCase()) ? says : `Of ${name}: ${says}`
 
-/** '"a", "b", "c" and 4 more'. */
+/** Says '"a", "b", "c" and 4 more'. */
 function namesOf(groups: readonly Group[]): string {
   const shown = groups.slice(0, 3).map(nameOf)
   return enumeration(groups.length > 3 ? [...shown, `${groups.length - 3} more`] : shown)

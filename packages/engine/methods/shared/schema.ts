@@ -34,7 +34,10 @@ const OF = {
   description: 'The source, SQL block or analysis whose rows it works on',
 } as const
 
-/** An option may also be filled in from the job's variables, and so may each member of an option that is a map. */
+/**
+ * Returns the schema of an option that may also be filled in from the job's variables, as may each member of an option
+ * that is a map.
+ */
 function filled(option: TSchema): object {
   const { type, properties } = option as { type?: string; properties?: Record<string, TSchema> }
   if (type === 'string') return option
@@ -89,7 +92,7 @@ export interface MethodEntry {
   fields: string
 }
 
-/** All methods, and the fields that every outcome has. */
+/** Returns all methods, and the fields that every outcome has. */
 export function methodList(): { common: string[]; methods: MethodEntry[] } {
   return {
     common: Object.keys(COMMON),
@@ -103,7 +106,7 @@ export function methodList(): { common: string[]; methods: MethodEntry[] } {
   }
 }
 
-/** "a, b, points (time, value of each)": the fields of an outcome; `mark` may set names as code. */
+/** Lists the fields of an outcome: "a, b, points (time, value of each)". `mark` may set names as code. */
 function fieldList(fields: Fields, mark: (name: string) => string = (name) => name): string {
   return Object.entries(fields)
     .map(([name, schema]) => {
@@ -115,7 +118,7 @@ function fieldList(fields: Fields, mark: (name: string) => string = (name) => na
     .join(', ')
 }
 
-/** The fields of each item of a list or of a map, or of an object. */
+/** Returns the fields of each item of a list or of a map, or of an object. */
 function insideOf(schema: FieldSchema): { fields: Record<string, FieldSchema>; each: string } | null {
   const { items, properties, patternProperties = {}, anyOf = [], keysFrom } = schema
   const [item] = Object.values(patternProperties)
@@ -125,7 +128,7 @@ function insideOf(schema: FieldSchema): { fields: Record<string, FieldSchema>; e
   return anyOf.map(insideOf).find((found) => found !== null) ?? null
 }
 
-/** The list of the fields of each method, for the guide. */
+/** Writes the list of the fields of each method, for the guide. */
 export function fieldsSection(): string {
   const code = (name: string): string => `\`${name}\``
   const common = Object.keys(COMMON).map(code).join(', ')

@@ -4,8 +4,9 @@
  */
 
 /**
- * A number with enough digits to act on: 3 to 4 significant ones below 1,000, whole and grouped above. With
- * `resolution`, the size of a difference that matters (an interval's half, say), as many decimals as that needs.
+ * Writes a number with enough digits to act on: 3 to 4 significant ones below 1,000, whole and grouped above.
+ * `resolution` is the size of a difference that matters, for example half an interval. With it the number has as many
+ * decimals as that size needs.
  */
 export function figure(value: number | null, resolution?: number | null): string {
   if (value === null || !Number.isFinite(value)) return 'unknown'
@@ -19,13 +20,13 @@ export function figure(value: number | null, resolution?: number | null): string
   return trimmed(value.toPrecision(size >= 100 ? 4 : 3))
 }
 
-/** A signed number: "+3.2", "-12", "0". */
+/** Writes a signed number: "+3.2", "-12", "0". */
 export function signed(value: number | null, resolution?: number | null): string {
   const text = figure(value, resolution)
   return value !== null && value > 0 && text !== 'unknown' && text !== '0' ? `+${text}` : text
 }
 
-/** A share as a percentage with one decimal: 0.1234 is "12.3 %". */
+/** Writes a share as a percentage with one decimal: 0.1234 is "12.3 %". */
 export function percent(share: number | null): string {
   const value = share === null ? Number.NaN : share * 100
   if (share === null || !Number.isFinite(value)) return 'unknown'
@@ -37,7 +38,7 @@ export function percent(share: number | null): string {
 }
 
 /**
- * The ends of an interval: "0.12 to 0.34". Ends that read alike get more digits, so that they differ. If twelve
+ * Writes the ends of an interval: "0.12 to 0.34". Ends that read alike get more digits, so that they differ. If twelve
  * decimals are not enough, the text is "about 1". `shown` writes an end.
  */
 export function range(
@@ -53,14 +54,14 @@ export function range(
   return left.startsWith('over ') ? left : `about ${left}`
 }
 
-/** A probability value as it is usually printed: "p = 0.034", "p below 0.001". */
+/** Writes a probability value as it is usually printed: "p = 0.034", "p below 0.001". */
 export function probability(p: number | null): string {
   if (p === null || !Number.isFinite(p)) return 'p unknown'
   if (p < 0.001) return 'p below 0.001'
   return `p = ${trimmed(p.toPrecision(2))}`
 }
 
-/** A name out of the data on one line, cut at 60 characters. */
+/** Writes a name from the data on one line, cut at 60 characters. */
 export function label(value: unknown): string {
   if (value === null || value === undefined) return '(none)'
   const text = (typeof value === 'string' ? value : JSON.stringify(value)).replace(/\s+/gu, ' ').trim()
@@ -69,18 +70,18 @@ export function label(value: unknown): string {
   return letters.length <= 60 ? text : `${letters.slice(0, 59).join('')}…`
 }
 
-/** "1 row", "2 rows", "1,234 rows". */
+/** Says "1 row", "2 rows", "1,234 rows". */
 export function count(amount: number, one: string, many = `${one}s`): string {
   return `${grouped(amount, 0)} ${amount === 1 ? one : many}`
 }
 
-/** "There is 1 value", "There are no values", "There are 3 values". */
+/** Says "There is 1 value", "There are no values", "There are 3 values". */
 export function thereAre(amount: number, one: string, many = `${one}s`): string {
   if (amount === 0) return `There are no ${many}`
   return `There ${amount === 1 ? 'is' : 'are'} ${count(amount, one, many)}`
 }
 
-/** A list of words as a sentence has it: "a", "a and b", "a, b and c". */
+/** Joins words as a sentence has them: "a", "a and b", "a, b and c". */
 export function enumeration(words: readonly string[]): string {
   if (words.length < 2) return words[0] ?? 'none'
   return `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`
@@ -91,7 +92,7 @@ export function finite(value: number): number | null {
   return Number.isFinite(value) ? value : null
 }
 
-/** With thousands separators and at most `decimals` decimals; 0 is never negative. */
+/** Writes a number with thousands separators and at most `decimals` decimals. 0 is never negative. */
 function grouped(value: number, decimals: number): string {
   if (Math.abs(value) >= 1e15) return value.toExponential(2).replace('e+', 'e')
   const [whole = '', fraction = ''] = trimmed(Math.abs(value).toFixed(decimals)).split('.')

@@ -22,7 +22,7 @@ export interface Shape {
   kurtosis: number | null
   /** A power of two above every size. `values` are divided by it. */
   unit: number
-  /** At most `most` values in rising order, evenly spaced among all. */
+  /** Returns at most `most` values in rising order, evenly spaced among all. */
   values(most: number): Promise<number[]>
 }
 

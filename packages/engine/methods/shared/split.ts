@@ -42,7 +42,7 @@ export function splitOf(seen: Record<string, number>, given?: Shares): Split {
   return { planned, seen: all, p: statistic === Infinity ? 0 : chiSquareUpper(statistic, arms.length - 1) }
 }
 
-/** The blocker of a broken split. */
+/** Returns the blocker of a broken split. */
 export function splitDoubt(split: Split, { one, many }: { one: string; many: string }): Doubt[] {
   if (split.p === null || split.p >= BROKEN) return []
   const arms = Object.keys(split.planned)

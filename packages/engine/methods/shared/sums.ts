@@ -5,7 +5,7 @@
  */
 import type { Cell } from '@assay/model/insight'
 
-/** SQL that sums `expression`, whose size is at most `bound` in every row, as text for `readSum`. */
+/** Returns SQL that sums `expression`, whose size is at most `bound` in every row, as text for `readSum`. */
 export function exactSumSql(expression: string, bound: number): string {
   return `cast(sum(cast((${expression}) * ${double(scale(bound))} as hugeint)) as varchar)`
 }
@@ -38,12 +38,12 @@ const whole = (sum: string): bigint =>
     .map(BigInt)
     .reduce((high, part) => (high << 30n) + part)
 
-/** The smallest power of two above `size`; 1 for 0. */
+/** Returns the smallest power of two above `size`, or 1 for 0. */
 export function powerAbove(size: number): number {
   return size === 0 ? 1 : 2 ** Math.min(1023, Math.floor(Math.log2(size)) + 1)
 }
 
-/** A double as a SQL literal that reads back as the same double. */
+/** Writes a double as a SQL literal that reads back as the same double. */
 export function double(value: number): string {
   return `(${value.toExponential()}::double)`
 }

@@ -145,7 +145,10 @@ async function endsThere({ ask }: Asked, products: Products, n: number) {
   return ends
 }
 
-/** Spearman's coefficient: the products of whole numbers, twice the ranks less their mean, over a power of two. */
+/**
+ * Computes Spearman's coefficient from the products of whole numbers, twice the ranks less their mean, over a power of
+ * two.
+ */
 async function ranksThere({ ask }: Asked, { rows, n }: PairThere): Promise<number> {
   const unit = powerAbove(n)
   const even = (name: string): Expression => over(minus(double(column(name)), number(n + 1)), number(unit))
@@ -231,7 +234,7 @@ const keyOf = ({ name, type }: Column): Expression => (type === 'text' ? bytes(c
 
 const GROUP = 'group of row'
 
-/** The products of a pair within each group of a column. */
+/** Returns the products of a pair within each group of a column. */
 export async function withinThere(asked: Asked, names: readonly [string, string], by: Column) {
   const pair = await pairThere(asked, names, { [GROUP]: keyOf(by) })
   const products = await productsOf(asked, pair, [GROUP])

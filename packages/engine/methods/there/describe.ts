@@ -14,7 +14,7 @@ import { valuesAt } from '../../sufficient/places.ts'
 
 export interface ColumnThere {
   range: NumberRange
-  /** Null if there are no values. */
+  /** The description; null if there are no values. */
   found: {
     moments: Moments
     /** The values at `places`. */

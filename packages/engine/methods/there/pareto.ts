@@ -33,8 +33,8 @@ export interface SegmentsThere {
 }
 
 /**
- * The segments of `by`. Text is grouped by its bytes, as in DuckDB, so texts that a collation treats as equal stay
- * apart.
+ * Returns the segments of `by`. Text is grouped by its bytes, as in DuckDB, so texts that a collation treats as equal
+ * stay apart.
  */
 export async function segmentsThere(asked: Asked, value: string, by: Column): Promise<SegmentsThere> {
   if (by.type === 'other')

@@ -7,9 +7,9 @@ const YEARLY = 0.2
 const ROUNDS = 2
 
 /**
- * `find` searches for single values beside those set aside, at the chance that it is given. `days` are the days of the
- * values since 1970-01-01, ascending; null if the steps are no days. The chance of any false finding of both kinds is
- * `alpha`.
+ * Finds both kinds. `find` searches for single values beside those set aside, at the chance that it is given. `days`
+ * are the days of the values since 1970-01-01, ascending; null if the steps are no days. The chance of any false
+ * finding of both kinds is `alpha`.
  */
 export function findBesideYearly(
   find: (aside: ReadonlyMap<number, number>, alpha: number) => Spikes,

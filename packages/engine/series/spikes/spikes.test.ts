@@ -11,7 +11,7 @@ import { yearlyDays } from './yearly.ts'
 
 const rowsOf = (n: number): number[] => Array.from({ length: n }, (_, row) => row)
 
-/** Uniform numbers of the minimal standard generator. */
+/** Returns uniform numbers of the minimal standard generator. */
 function uniform(seed: number): () => number {
   let state = seed
   return () => (state = (state * 48271) % 2147483647) / 2147483647

@@ -222,7 +222,7 @@ function leapsOut({ rest, values, expected }: View, index: number, far: Readonly
   return bends.length === 0 || bends.some((one) => one >= LEAP * most)
 }
 
-/** The value that more than half of the values have; null if there is none. */
+/** Returns the value that more than half of the values have, or null if there is none. */
 function commonest(values: readonly number[]): number | null {
   const middle = medianOf(values)
   return 2 * values.filter((value) => value === middle).length > values.length ? middle : null

@@ -46,7 +46,7 @@ const FAR = 4
  */
 const BESIDE_END = 5
 const STEP = 4
-/** If neighbours are not alike, the stretches of all lengths from one position count as this many tests. */
+/** The number of tests that the stretches of all lengths from one position count as, if neighbours are not alike. */
 const PLACES = 4
 /** Errors of less persistence than this have no order. */
 const ALONE = 0.3

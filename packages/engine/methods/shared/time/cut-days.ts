@@ -7,11 +7,11 @@ export interface DayRows {
   last: number
 }
 
-/** SQL: minutes after midnight of the first or the last of the times `t` of a day. */
+/** Returns SQL of the minutes after midnight of the first or the last of the times `t` of a day. */
 export const clockSql = (end: 'min' | 'max', t = 't'): string =>
   `datediff('minute', date_trunc('day', ${end}(${t}::timestamp)), ${end}(${t}::timestamp))`
 
-/** "08:05", of minutes after midnight. */
+/** Writes minutes after midnight as "08:05". */
 export const clock = (minutes: number): string =>
   `${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`
 

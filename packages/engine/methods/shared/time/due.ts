@@ -9,13 +9,13 @@ export interface Due {
   last: number
   /** The unit of time of a row: "day", "week", "month", or "row" for other distances. */
   unit: string
-  /** The day by which the row after `day` is due at the latest. */
+  /** Returns the day by which the row after `day` is due at the latest. */
   after(day: number): number
-  /** The day before `day` on which a row was due at the latest. */
+  /** Returns the day before `day` on which a row was due at the latest. */
   before(day: number): number
   /** Returns how many rows are due from `start` to the day before `end`, and how many of these days have rows. */
   within(start: number, end: number): { due: number; seen: number }
-  /** Whether no row is due from `end` to the day before `start`. */
+  /** Tells whether no row is due from `end` to the day before `start`. */
   adjoin(end: number, start: number): boolean
 }
 
@@ -90,7 +90,10 @@ function stepOf(days: readonly number[], middle: number): DayStep {
   return { kind: 'days', size: 1, open: ALL, count: (start, end) => end - start }
 }
 
-/** Monday to Friday after ten such days; another weekday is closed if it has no row in four weeks in which the others are nearly full. */
+/**
+ * Returns the open weekdays: Monday to Friday after ten such days. Another weekday is closed if it has no row in four
+ * weeks in which the others are nearly full.
+ */
 export function openWeekdays(days: readonly number[]): ReadonlySet<number> {
   if (days.length >= LEAST_FOR_WEEKDAYS && !days.some(isWeekend)) return WORKING
   const seen = new Set(days.map(weekdayOf))
@@ -111,7 +114,7 @@ function nextOpen(day: number, open: ReadonlySet<number>): number {
   return next
 }
 
-/** How many of the days lie before `limit`. */
+/** Counts the days that lie before `limit`. */
 function below(days: readonly number[], limit: number): number {
   let low = 0
   let high = days.length

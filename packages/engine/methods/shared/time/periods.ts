@@ -54,7 +54,7 @@ export interface Periods {
   doubts: Doubt[]
   /** The days with rows, in order, in days since 1970-01-01; empty if time is a number. */
   days: { day: number; value: number }[]
-  /** Whether nothing is due between the end of one period and the start of another. */
+  /** Tells whether nothing is due between the end of one period and the start of another. */
   adjoin(before: Bucket, after: Bucket): boolean
   /** The number of rows without a time or a finite value. */
   left: number
@@ -114,7 +114,7 @@ export function yearBefore(periods: readonly Bucket[], of: Bucket, period: Perio
   return periods.find((bucket) => dayText(bucket.start) === `${year}${text.slice(4)}`)
 }
 
-/** SQL of the times as the clocks of the zone show them. */
+/** Returns SQL of the times as the clocks of the zone show them. */
 export function localTime(table: Relation, time: string, zone: string): string {
   const column = timeColumn(table, time)
   const name = quote(column.name)
@@ -136,7 +136,10 @@ function withEmpty(periods: readonly Bucket[], at: (start: number) => Bucket): B
   return filled
 }
 
-/** Whole numbers end before the next period begins: "2010 to 2019"; others meet it: "0.5 to 1". */
+/**
+ * Names a period of numbers. Whole numbers end before the next period begins: "2010 to 2019". Others meet it: "0.5 to
+ * 1".
+ */
 function numberLabel(start: number, width: number, whole: boolean): string {
   const plain = (value: number) => String(Number(value.toPrecision(15)))
   const ends = whole && Number.isInteger(start) && Number.isInteger(width)
