@@ -11,7 +11,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 const root = import.meta.dirname
 const dist = path.join(root, 'dist')
 const PACKED = /\.(html|js|css|svg)$/
-/** Below this a packed file saves less than its header costs. */
+/** The bytes below which a packed file saves less than its header costs. */
 const SMALLEST = 512
 
 async function bundle(outDir: string): Promise<void> {
@@ -65,7 +65,10 @@ async function buildConsole(): Promise<void> {
   await rename(made, dist)
 }
 
-/** When a source of the console was last changed, in milliseconds: its own, and those of the packages that it imports. */
+/**
+ * Returns when a source of the console was last changed, in milliseconds: its own, and those of the packages that it
+ * imports.
+ */
 function changed(): number {
   const folders = ['src', '../client', '../model'].map((name) => path.join(root, name))
   const files = folders.flatMap((folder) =>

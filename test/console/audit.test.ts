@@ -1,4 +1,7 @@
-/** The audit trail in the console: what others did, found by filters that stand in the address. And what leaves, and what a repository brings. */
+/**
+ * Tests the audit trail in the console: the actions of others, found by filters in the address. Also tests the pages
+ * of outgoing data and of the repository.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { ACTIONS } from '@assay/model/audit'
@@ -270,7 +273,7 @@ test('an admin renames a token, takes scopes away, sets its end by a day of the 
 
   await button(page, 'Revoke weekly').click()
   await button(page, 'Revoke the token').click()
-  // While a question is open, what is behind it is hidden.
+  // The page behind an open question is hidden.
   await dialog.waitFor({ state: 'detached' })
   await button(page, 'Revoke weekly').waitFor({ state: 'detached' })
   assert.equal(await queued(), 401)

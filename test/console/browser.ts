@@ -1,6 +1,6 @@
 /**
- * Chromium for the tests of the console: the one that comes inside the npm package, or CHROMIUM_PATH. It asks no host but
- * the service that it is shown.
+ * Starts Chromium for the tests of the console: the one inside the npm package, or that of CHROMIUM_PATH. It sends
+ * requests to no host but the service under test.
  */
 import { execFile } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { type Browser, type BrowserContext, chromium as launcher, type Page } from 'playwright-core'
 
-/** A guard against hanging only: a busy machine may be slow. */
+/** The most milliseconds of a wait. It only guards against hanging, because a busy machine may be slow. */
 export const PATIENCE_MS = 180_000
 
 const FLAGS = [
@@ -34,8 +34,8 @@ const VERSION = devDependencies['@sparticuz/chromium']
 const UNPACK = "import chromium from '@sparticuz/chromium'; await chromium.executablePath()"
 
 /**
- * Unpacks Chromium once on a machine, into a folder that appears whole. The package's own folder is shared: a test that
- * starts meanwhile would find half a program there.
+ * Unpacks Chromium once on a machine, into a folder that appears only when it is complete. The package's own folder is
+ * shared: a test that starts meanwhile would find an incomplete program there.
  */
 async function unpacked(): Promise<string> {
   const place = path.join(tmpdir(), `assay-chromium-${VERSION}-${process.getuid?.() ?? ''}`)
@@ -45,7 +45,7 @@ async function unpacked(): Promise<string> {
       cwd: ROOT,
       env: { ...process.env, TMPDIR: made },
     })
-    // Another process was faster.
+    // The rename fails if another process was faster.
     await rename(made, place).catch(() => rm(made, { recursive: true, force: true }))
   }
   return path.join(place, 'chromium')
@@ -60,7 +60,7 @@ export async function openBrowser(): Promise<Browser> {
 export interface Watched {
   page: Page
   context: BrowserContext
-  /** Errors of the console, exceptions, violations of the policy; requests to any other host. */
+  /** Errors of the console, exceptions, violations of the policy, and requests to any other host. */
   complaints: string[]
 }
 
@@ -69,7 +69,7 @@ export interface View {
   width?: number
   height?: number
   timeZone?: string
-  /** Takes a certificate that nobody vouches for. */
+  /** True to accept a certificate that no authority has signed. */
   anyCertificate?: boolean
 }
 
@@ -88,7 +88,8 @@ export async function openPage(browser: Browser, url: string, view: View = {}): 
   const page = await context.newPage()
   const complaints: string[] = []
   page.on('console', (message) => {
-    // The machine has got or lost a network meanwhile, as each jail of an analysis brings one. The page asks again.
+    // The network of the machine has changed meanwhile, as each jail of an analysis adds one. The page repeats the
+    // request.
     if (message.text().endsWith('net::ERR_NETWORK_CHANGED')) return
     if (['error', 'warning'].includes(message.type())) complaints.push(`${message.type()}: ${message.text()}`)
   })

@@ -1,4 +1,7 @@
-/** What the builder writes runs as it is: every question over every kind of measure that it offers. */
+/**
+ * Tests that the templates and metrics of the builder run without changes: every question over every kind of measure
+ * that it offers.
+ */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -56,7 +59,7 @@ test('each question over each measure is written as a template that runs, and no
       const told = `${choices.how}, ${choices.question}`
       assert.equal(missingOf(choices, 'template'), null, told)
       const source = templateText(choices)
-      // A process keeps what it has read by the version.
+      // Each template has its own version, because a process keeps what it has read by the version.
       const template = { template_id: 'built', version: `v${at}`, source, partials: {} }
       const own = { ...roots, data: folder }
       const task = { kind: 'run', template, variables: {}, started_at: STARTED_AT, roots: own } as const
@@ -115,7 +118,7 @@ test('names of columns stay what they are, and those that a template cannot hold
   assert.deepEqual(metric?.dimensions, dimensions)
   for (const name of ['a {{ b', '{%', '```', '~~~', 'a\nb']) assert.equal(isWritable(name), false, name)
   for (const name of dimensions) assert.equal(isWritable(name), true, name)
-  // The blocks have columns of these names.
+  // The blocks have columns of these names, so such dimensions are no parts.
   assert.deepEqual(
     questionsFor({ ...base, how: 'mean', dimensions: ['value', 'N'] }),
     questionsFor({ ...base, how: 'mean', dimensions: [] }),

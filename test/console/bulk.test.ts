@@ -1,4 +1,7 @@
-/** Many jobs at once in the console: sets of variables checked row by row before anything is made, and followed afterwards. */
+/**
+ * Tests many jobs at once in the console. Sets of variables are checked row by row before any job is made, and
+ * followed afterwards.
+ */
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'

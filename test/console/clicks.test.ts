@@ -1,6 +1,6 @@
 /**
- * How many clicks the tasks of readers and analysts take, from the first page of the console on. Typing is free, a choice in a list
- * is a click. The counts may not grow.
+ * Tests how many clicks the tasks of readers and analysts take, from the first page of the console on. Typing is free,
+ * and a choice in a list is a click. The counts may not grow.
  */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
@@ -16,7 +16,7 @@ const stood = stand({
 })
 after(() => mail.close())
 
-/** Counts what a person does with the mouse. */
+/** Counts the clicks of a person. */
 function counted() {
   const count = { clicks: 0 }
   return {
@@ -43,7 +43,7 @@ test('to find a report, run it, read it and share it takes five clicks', async (
   const { count, click } = counted()
   await home(page)
   await click(page.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name: 'Templates' }))
-  // The page before has a search, too.
+  // The heading is awaited, because the page before has a search too.
   await page.getByRole('heading', { name: 'Templates', level: 1 }).waitFor()
   await page.getByLabel('Search').fill('flow of the nile')
   await click(link(page, /Nile/).first())
@@ -106,7 +106,7 @@ test('from a dropped CSV to a report takes six clicks', async () => {
   )
   await page.locator('.drop').dispatchEvent('drop', { dataTransfer: dropped })
   await click(link(page, 'Make a report from sold.csv'))
-  // Without SQL and without a click: the rows, what each column is taken for, and what the report says.
+  // The page shows without SQL and without a click the rows, the role of each column, and what the report says.
   const rows = page.getByRole('group', { name: 'First rows' })
   await rows.getByRole('columnheader', { name: /^amount whole number, / }).waitFor()
   assert.equal(await rows.getByRole('row').count(), 9)
@@ -134,7 +134,7 @@ test('"every Monday at 8 in Berlin by mail to these two" takes six clicks', asyn
   await click(button(page, 'Add'))
   await page.getByText(/must be a plain address/).waitFor()
   await page.getByLabel('Mail it to').fill('ada@example.com, bob@example.com')
-  // The refused click was not needed.
+  // The refused click was not necessary.
   count.clicks -= 1
   await click(button(page, 'Add'))
   await page

@@ -22,7 +22,7 @@ time: day
 
 `
 
-/** The labels that are offered where "^" stands in the text that is put there. */
+/** Returns the labels that are offered at "^" in the inserted text. */
 function offered(put: string, before = ''): string[] {
   const text = before === '' ? SOURCE + put : SOURCE.replace(before, put)
   const position = text.indexOf('^')

@@ -1,4 +1,4 @@
-/** Connections in the console: a real SQLite file that templates read over, and a server that is not there. */
+/** Tests connections in the console: a real SQLite file that templates read over, and a server that does not exist. */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'

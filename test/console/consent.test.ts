@@ -1,4 +1,7 @@
-/** A program asks a person in her browser: registration, sign-in, consent, token and refresh, by the official client; and its end. */
+/**
+ * Tests how a program asks a person in her browser: registration, sign-in, consent, token and refresh, by the official
+ * client, and the end of its access.
+ */
 import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -19,11 +22,11 @@ import {
   TOKEN,
 } from './steps.ts'
 
-/** Nothing here depends on a path, so it is shown below one. */
+/** The service is shown below a path, because nothing here depends on one. */
 const stood = stand({}, { below: '/tools/assay' })
 const PASSWORD = 'correct horse battery'
 
-/** The program: it listens on the machine of the person. */
+/** The program, which listens on the machine of the person. */
 let program: Server
 let back: string
 const arrived: URL[] = []
@@ -46,7 +49,7 @@ after(async () => {
 })
 
 const serverUrl = () => `${stood.service.url}/mcp`
-/** The browser is sent to the program, which is another host. */
+/** Matches the request to the program, which is on another host than the service. */
 const TO_PROGRAM = /^asked http:\/\/127\.0\.0\.1:\d+\/callback\?/
 
 async function ask(scope: string) {

@@ -1,4 +1,7 @@
-/** Uploads in the console: put in, checked, replaced, canceled, read back, deleted, and chosen where a template asks for a file. */
+/**
+ * Tests uploads in the console: sent, checked, replaced, canceled, read back, deleted, and chosen if a template asks
+ * for a file.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
@@ -151,7 +154,7 @@ test('tells the fault of a file that is larger than what a connection holds, whi
 
 test('shows how far an upload is, goes on while another page is looked at, and is canceled without a trace', async (t) => {
   const { port } = new URL(here.service.url)
-  // What lies between passes on a first part of what the browser sends, and then waits.
+  // The proxy passes on a first part of what the browser sends, and then waits.
   const held: Socket[] = []
   let sent = 0
   const proxy = createServer((inner) => {
@@ -257,7 +260,7 @@ test('makes a report of a file in the editor, and asks what can be read in two w
   await button(page, 'Preview').click()
   await page.locator('.preview .insight-title').getByText('Report').waitFor()
 
-  // What was chosen is kept with the file, and is not asked again until it is forgotten.
+  // The choice is kept with the file, and is not asked again until it is deleted.
   await page.goto('/files')
   await link(page, 'Make a report from report.csv').click()
   await page
@@ -333,7 +336,8 @@ test('builds a metric and a report of a file by choices, which write the text be
   await page.keyboard.press('End')
   await page.keyboard.type(', am')
   await page.getByRole('option', { name: 'amountcolumn' }).waitFor()
-  // The whole page in sight: what lies below the bar of the sections would count as a target that is too small.
+  // The whole page must be in view. An element below the bar of the sections would count as a target that is too
+  // small.
   await page.setViewportSize({ width: 1280, height: 3000 })
   await assertAccessible(page, 'an editor that completes a column')
   await page.setViewportSize({ width: 1280, height: 900 })

@@ -3,7 +3,7 @@ import { afterEach, test } from 'node:test'
 import { QueryObserver } from '@tanstack/react-query'
 import { queryClient } from '../../packages/console/src/api.ts'
 
-/** A query on a page, whose requests the test answers. */
+/** Makes a query on a page, whose requests the test answers. */
 function watched(queryKey: string[]) {
   const requests: ((answer: string) => void)[] = []
   const observer = new QueryObserver(queryClient, {

@@ -1,6 +1,6 @@
 import { HOSTILE_TEXTS } from '../hostile-texts.ts'
 
-/** Each as its bytes: a template cannot hold all of them as they are. */
+/** The texts, each as its bytes, because a template cannot hold all of them as they are. */
 const ROWS = HOSTILE_TEXTS.map((text, index) => {
   const bytes = Buffer.from(text.toWellFormed()).toString('base64')
   return `union all select decode(from_base64('${bytes}')), ${index + 4}\n`

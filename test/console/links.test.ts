@@ -1,6 +1,6 @@
 /**
- * A link as its maker sees it at the insight, and as its reader opens it: in a browser without a token. Charts answer wherever
- * the pointer is on them, and to the keyboard, on the page of a link and in the console.
+ * Tests a link as its maker sees it at the insight, and as its reader opens it in a browser without a token. Charts
+ * answer the pointer anywhere on them, and the keyboard, on the page of a link and in the console.
  */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
@@ -41,7 +41,10 @@ test('a reader sees the whole page, and the browser asks for nothing but it', as
   await context.close()
 })
 
-/** Two clicks lead from a sentence to the rows: its evidence, and what that was computed from. One does from a number. */
+/**
+ * Asserts that two clicks lead from a sentence to the rows: to its evidence, and to the source of that. One click
+ * leads there from a number.
+ */
 async function leadsToRows(page: Page): Promise<void> {
   const section = page.getByText('The rows behind the numbers')
   await section.waitFor()
@@ -97,7 +100,7 @@ test('an analyst makes a link at the insight, sees its address once and how ofte
   await context.close()
 })
 
-/** The most script of a reader's first insight, compressed. */
+/** The most bytes of script of a reader's first insight, compressed. */
 const MOST_SCRIPT = 250_000
 
 test('who opens one insight loads less than 250 kB of script', async () => {
@@ -171,7 +174,7 @@ test('a reader compares an insight with last week in two clicks, and is offered 
   await context.close()
 })
 
-/** The address of a collection with the insight, made as people do. */
+/** Resolves to the address of a collection with the insight, made as people do. */
 async function sharedCollection(insight_id: string): Promise<string> {
   const { page } = stood.watched
   const api = apiOf(stood.service.url)
@@ -239,7 +242,10 @@ test('a site that the operator names shows the page, or a collection, in its col
 
 const PLACES = 60
 
-/** How many of the places from the left to the right of each chart get an answer. The mouse itself goes to both ends. */
+/**
+ * Resolves to how many of the places from the left to the right of each chart get an answer. The mouse itself moves to
+ * both ends.
+ */
 async function answered(page: Page): Promise<number[]> {
   const drawings = page.locator('figure.chart .drawing:visible')
   const counts: number[] = []
@@ -257,7 +263,7 @@ async function answered(page: Page): Promise<number[]> {
   return counts
 }
 
-/** In the page: each place is entered from outside of the drawing, at the element that is on top there. */
+/** Runs in the page. Enters each place from outside of the drawing, at the topmost element there. */
 function answersAt(drawing: HTMLElement | SVGElement, places: number): number {
   const { left, top, width, height } = drawing.getBoundingClientRect()
   const y = top + height / 2
@@ -284,7 +290,7 @@ async function byKeyboard(page: Page): Promise<string[]> {
   return read
 }
 
-/** By keyboard, under the policy of the page. */
+/** Sorts and saves by keyboard, under the policy of the page. */
 async function sortsAndSaves(page: Page): Promise<void> {
   const head = page.locator('table:visible th').last()
   await head.locator('button').press('Enter')

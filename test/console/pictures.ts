@@ -1,6 +1,7 @@
 /**
- * Makes the pictures of docs/console.md and docs/charts.md anew: "npm run pictures", or "npm run pictures -- files charts" for
- * some. A service of its own is filled as a workspace would be, Chromium looks at it and packs what it sees as WebP.
+ * Makes the pictures of docs/console.md and docs/charts.md anew: "npm run pictures", or "npm run pictures -- files
+ * charts" for some. A service of its own is filled as a workspace would be, and Chromium takes pictures of it and
+ * packs them as WebP.
  */
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -93,7 +94,7 @@ async function fillSubscriptions(api: Api): Promise<void> {
   await api.subscriptions.test(subscription_id)
 }
 
-/** A webhook at a port where nothing listens; returns the page of a delivery that was tried. */
+/** Makes a webhook at a port where nothing listens. Resolves to the page of a delivery that was tried. */
 async function fillWebhooks(api: Api): Promise<string> {
   const { user_id } = await api.me()
   const { webhook_id } = await api.webhooks.create({
@@ -107,7 +108,7 @@ async function fillWebhooks(api: Api): Promise<string> {
   return `/webhooks/${webhook_id}/deliveries/${delivery!.delivery_id}`
 }
 
-/** Where a chart of each kind stands: the template, and which of its charts. */
+/** The place of a chart of each kind: the template, and the index of the chart in it. */
 const CHARTS = [
   ['monthly-forecast', 0],
   ['experiment-readout', 0],
@@ -116,7 +117,7 @@ const CHARTS = [
   ['births-calendar', 1],
 ] as const
 
-/** The charts below each other, as the console draws them. */
+/** Takes a picture of the charts below each other, as the console draws them. */
 async function chartsPicture(browser: Browser, url: string): Promise<Buffer> {
   const view = { width: 1280, height: 900 }
   const { page, context } = await openPage(browser, url, view)
@@ -142,10 +143,10 @@ async function chartsPicture(browser: Browser, url: string): Promise<Buffer> {
 interface Picture {
   address: string
   height: number
-  /** 1280 unless given. */
+  /** The width in pixels; 1280 by default. */
   width?: number
   dark?: boolean
-  /** Steps on the page before the picture is taken. */
+  /** Does steps on the page before the picture is taken. */
   act?(page: Page): Promise<unknown>
 }
 
@@ -156,7 +157,7 @@ async function share(page: Page): Promise<void> {
   await page.locator('.secret code').waitFor()
 }
 
-/** What is chosen begins below the bar of the sections. */
+/** Scrolls to the chosen element, so that it begins below the bar of the sections. */
 async function scrollTo(page: Page, chosen: string): Promise<void> {
   await page.evaluate((selector) => {
     scrollBy({ top: document.querySelector(selector)!.getBoundingClientRect().top - 80, behavior: 'instant' })

@@ -1,4 +1,6 @@
-/** Schedules in the console: made with the due times that the service foretells, run, changed, paused, deleted. */
+/**
+ * Tests schedules in the console: made with the due times that the service predicts, run, changed, paused, deleted.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
@@ -41,7 +43,7 @@ test('foretells due times while a line is typed, tells each fault beside its fie
     cron: '0 18 L * *',
     time_zone: 'Europe/Berlin',
   })
-  // The due times of the expression before stay until the new ones arrive.
+  // The due times of the earlier expression stay until the new ones arrive.
   const shown = (): Promise<(string | null)[]> =>
     dueTimes()
       .locator('time')

@@ -1,4 +1,4 @@
-/** The service as a user starts it, from an empty home, and a browser before it that is signed in as its admin. */
+/** Starts the service as a user does, from an empty home, and a browser that is signed in as its admin. */
 import path from 'node:path'
 import { after, before } from 'node:test'
 import type { Browser } from 'playwright-core'
@@ -12,20 +12,20 @@ export interface Stand {
   service: Service
   browser: Browser
   watched: Watched
-  /** A folder for what a test writes. */
+  /** The folder for files that a test writes. */
   folder: string
   /** Asserts that the browser reported no fault since the last call. */
   assertSilent(allowed?: RegExp[]): void
-  /** A page that is signed in with a token of the scope. */
+  /** Opens a page that is signed in with a token of the scope. */
   openAs(scope: 'viewer' | 'analyst'): Promise<Watched>
 }
 
-/** One browser for all stands of a process: each has pages of its own, which share nothing. */
+/** The one browser for all stands of a process. Each stand has pages of its own, which share nothing. */
 const shared: { browser: Promise<Browser> | null; stands: number } = { browser: null, stands: 0 }
 
 /**
- * Call it at the top of a test file. Its result is filled before the first test. `below`: the path below which the service is
- * shown, such as "/assay"; its address then bears it.
+ * Starts a stand. It is called at the top of a test file, and its result is filled before the first test. `below`: the
+ * path below which the service is shown, such as "/assay"; its address then includes it.
  */
 export function stand(env: Record<string, string> = {}, { below = '' } = {}): Stand {
   const home = temporaryFolder()

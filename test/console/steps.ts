@@ -10,7 +10,7 @@ export const TOKEN = 'console-token-0123456789'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** WCAG 2.2 A and AA, and what axe holds to be good practice. */
+/** The rules of WCAG 2.2 A and AA, and those that axe calls good practice. */
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 
 interface Violation {
@@ -20,7 +20,8 @@ interface Violation {
 }
 
 export async function assertAccessible(page: Page, what: string): Promise<void> {
-  // Through the debugger, to which the page's policy does not apply. Once for each document: to read axe takes half its time.
+  // The script is added through the debugger, to which the page's policy does not apply. It is added once for each
+  // document, because reading axe takes half of its time.
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(`${axe}; undefined`)
   const found = await page.evaluate(
     `axe.run(document, { runOnly: ${JSON.stringify(RULES)}, resultTypes: ['violations'] }).then((result) => result.violations)`,
@@ -63,13 +64,16 @@ export function assertSilent({ complaints }: Watched, allowed: RegExp[] = []): v
   )
 }
 
-/** Chromium tells every refusal of a request as an error of the console, also one that the page shows to its user. */
+/**
+ * Returns the message of a refused request. Chromium reports every refusal as an error of the console, also one that
+ * the page shows to its user.
+ */
 export const refusal = (status: number): RegExp =>
   new RegExp(`^error: Failed to load resource: .*status of ${status}`)
 
 /**
- * Each address is accessible in dark on a phone, as it is loaded, and in light on a wide screen, to which it is then turned.
- * None is wider than its page.
+ * Asserts that each address is accessible in dark on a phone, as it is loaded, and in light on a wide screen, to which
+ * it is then changed. No page may be wider than its window.
  */
 export async function assertPages(
   browser: Browser,

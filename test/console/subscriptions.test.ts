@@ -1,6 +1,6 @@
 /**
- * Subscriptions in the console, with a real mail server and a chat that is not there. A webhook's headers and health: its page
- * shows values that are not secret, and why it fails.
+ * Tests subscriptions in the console, with a real mail server and a chat that does not exist. Also tests a webhook's
+ * headers and health: its page shows values that are not secret, and why it fails.
  */
 import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'
@@ -10,7 +10,7 @@ import { startMailServer } from '../mail-server.ts'
 import { stand } from './stand.ts'
 import { apiOf, assertAccessible, assertPages, button, link, refusal, runJob } from './steps.ts'
 
-/** Where it is there, messages wait for their acknowledgement in it. */
+/** The messages that wait for their acknowledgement; undefined if messages do not wait. */
 let held: (() => void)[] | undefined
 const mail = await startMailServer({
   security: 'none',
@@ -24,7 +24,7 @@ const stood = stand({
 })
 after(() => mail.close())
 
-/** Its path is the secret. */
+/** The address of a chat, whose path is the secret. */
 const CHAT = 'http://127.0.0.1:9/services/T0000/B0000/s3cr3ts3cr3t'
 
 test('says how the first is made, refuses a bad address beside its field, and mails a test', async () => {

@@ -23,7 +23,7 @@ import {
 import { formatValue } from '../../packages/engine/printing/format.ts'
 import { FORMULA, fieldsOf, HOSTILE_TEXTS } from '../hostile-texts.ts'
 
-/** The numbers of an insight as the page makes them clickable: text and place, in the order of the page. */
+/** Returns the numbers of an insight as the page makes them clickable: text and place, in the order of the page. */
 function numbersOf(insight: Insight): { text: string; spot: Spot }[] {
   const found: { text: string; spot: Spot }[] = []
   const collect = () => (tree: Root) => visit(tree)
@@ -38,7 +38,7 @@ function numbersOf(insight: Insight): { text: string; spot: Spot }[] {
   return found
 }
 
-/** What the page says of the first number that shows these signs. */
+/** Returns what the page says of the first number that shows these signs. */
 function answerTo(insight: Insight, text: string) {
   const number = numbersOf(insight).find((one) => one.text === text)
   assert.ok(number, `${text} is no number of the text`)

@@ -1,7 +1,7 @@
 /**
- * Charts that answer: the pointer anywhere on a chart, or the arrow keys on it, show the nearest values of all series with their
- * units. It reads what `chart-figure.ts` of the engine writes into a figure. The shared page runs the same text
- * (`packages/engine/pages/answer.generated.ts`), so this file imports nothing.
+ * Makes charts answer. The pointer anywhere on a chart, or the arrow keys on it, show the nearest values of all series
+ * with their units. It reads what `chart-figure.ts` of the engine writes into a figure. The shared page runs the same
+ * text (`packages/engine/pages/answer.generated.ts`), so this file imports nothing.
  */
 
 type Tip = [heading: string, name: string, value: string]
@@ -13,7 +13,7 @@ interface Place {
   panel: number
 }
 
-/** The values that are shown together. */
+/** The values at one place of a chart, which are shown together. */
 interface Stop {
   places: Place[]
   x: number
@@ -134,7 +134,7 @@ function answerDrawing(drawing: HTMLElement, tips: Tip[], mode: string, tip: HTM
   }
 }
 
-/** The next stop for a key; -1 shows none, null is not a key of a chart. */
+/** Returns the next stop for a key. -1 shows none; null means that the key is not one of a chart. */
 function keyed(key: string, shown: number, count: number): number | null {
   if (key === 'ArrowRight' || key === 'ArrowDown') return Math.min(count - 1, shown + 1)
   if (key === 'ArrowLeft' || key === 'ArrowUp') return shown < 0 ? count - 1 : Math.max(0, shown - 1)
@@ -177,7 +177,7 @@ function tipContent({ places }: Stop): HTMLElement[] {
   return [heading, ...rows]
 }
 
-/** Beside the values and inside the window. */
+/** Places the text beside the values and inside the window. */
 function placeTip(tip: HTMLElement, svg: SVGSVGElement, stop: Stop): void {
   const box = svg.getBoundingClientRect()
   const { width, height } = svg.viewBox.baseVal

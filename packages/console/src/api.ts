@@ -1,5 +1,5 @@
 /**
- * The service as the console sees it: the public API by the typed client, and TanStack Query's cache over it. The
+ * Calls the service for the console: the public API by the typed client, and TanStack Query's cache over it. The
  * client itself repeats requests, so the cache does not.
  */
 
@@ -20,20 +20,20 @@ import { endSession, signInId } from './session.ts'
 const RETRIES = 2
 let client: Client | undefined
 
-/** The browser adds the cookie of the sign-in to its requests. */
+/** Returns the client. The browser adds the cookie of the sign-in to its requests. */
 export function api(): Client {
   client ??= createClient({ url: SERVICE, token: null, retries: RETRIES })
   return client
 }
 
-/** Ends the session if the service refuses its cookie, whatever the request. */
+/** Ends the session if the service refuses its cookie in any request. */
 export function onError(error: unknown): void {
   if (error instanceof ClientError && error.status === 401 && signInId() !== null) endSession('expired')
 }
 
 /**
- * After a change, requests that are under way are dropped: their answers can be older than the change. TanStack alone waits for
- * the first request of a page and shows its answer as the new one, until the page is opened again.
+ * A client that drops requests under way after a change, because their answers can be older than the change. TanStack
+ * alone waits for the first request of a page and shows its answer as the new one, until the page is opened again.
  */
 class FreshQueryClient extends QueryClient {
   override async invalidateQueries<Key extends QueryKey = QueryKey>(
@@ -44,7 +44,7 @@ class FreshQueryClient extends QueryClient {
     await super.invalidateQueries(filters, options)
   }
 
-  /** Keeps what the service answered to a change. */
+  /** Keeps the service's answer to a change. */
   keep(queryKey: QueryKey, answer: unknown): void {
     void this.cancelQueries({ queryKey, exact: true })
     this.setQueryData(queryKey, answer)
@@ -63,13 +63,13 @@ export async function signOut(
 ): Promise<void> {
   const isProvided = queryClient.getQueryData<{ by_provider?: boolean }>(['me'])?.by_provider === true
   await end(api()).catch((error: unknown) => {
-    // It has ended already.
+    // A refusal with 401 means that the session has ended already.
     if (!(error instanceof ClientError && error.status === 401)) throw error
   })
   for (const key of Object.keys(sessionStorage))
     if (key.startsWith('assay.draft.')) sessionStorage.removeItem(key)
   endSession()
-  // Otherwise the next person at this browser would be signed in by one click.
+  // The provider's session is ended too. Otherwise the next person at this browser would be signed in by one click.
   if (isProvided) location.assign(below('/auth/end'))
 }
 
@@ -79,19 +79,19 @@ export function useMe() {
 
 const ORDER: readonly Scope[] = ['viewer', 'analyst', 'publisher', 'admin']
 
-/** Whether the session has this scope; false until that is known. */
+/** Tells whether the session has this scope; false until that is known. */
 export function useMay(scope: Scope): boolean {
   const scopes = useMe().data?.scopes ?? []
   return scopes.some((held) => ORDER.indexOf(held) >= ORDER.indexOf(scope))
 }
 
-/** Whether the sign-in is of a token that is limited to templates; true until that is known. */
+/** Tells whether the sign-in is of a token that is limited to templates; true until that is known. */
 export function useIsLimited(): boolean {
   const me = useMe().data
   return me === undefined || me.templates !== null
 }
 
-/** The faults of a refusal, by their path without the prefix ("origin" for "payload.template_vars.origin"). */
+/** Returns the faults of a refusal, by their path without the prefix ("origin" for "payload.template_vars.origin"). */
 export function faultsOf(error: unknown, prefix = ''): Record<string, string> {
   const errors = error instanceof ClientError ? (error.problem?.errors ?? []) : []
   const own = errors.filter(({ path }) => path.startsWith(prefix))

@@ -1,4 +1,4 @@
-/** The actions of the audit trail in words. The type requires every action. */
+/** Names the actions of the audit trail in words. The type requires every action. */
 import type { AuditAction } from '@assay/model/audit'
 
 export const ACTION_WORDS: Record<AuditAction, string> = {

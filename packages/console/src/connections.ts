@@ -11,7 +11,7 @@ import { api } from './api.ts'
 
 const PAGE_MOST = 200
 
-/** The API has no call for a single connection. */
+/** Finds a connection in the list, because the API has no call for a single one. */
 export async function findConnection(name: string): Promise<ConnectionView | null> {
   let cursor: string | undefined
   do {
@@ -26,7 +26,7 @@ export async function findConnection(name: string): Promise<ConnectionView | nul
 export const textOf = (value: unknown): string =>
   value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value)
 
-/** The address and user of a connection in one line. */
+/** Returns the address and user of a connection in one line. */
 export function placeOf({ options }: Pick<ConnectionView, 'options'>): string {
   const at = (name: string): string => textOf(options[name])
   const user = at('user') === '' ? '' : `${at('user')} at `
@@ -44,7 +44,7 @@ interface OptionWords {
   choices?: Record<string, string>
 }
 
-/** The options and secrets of connections in the words of who fills in the form. */
+/** The options and secrets of connections, in words for the person who fills in the form. */
 const OPTION_WORDS: Record<string, OptionWords> = {
   host: { label: 'Host' },
   port: { label: 'Port' },
@@ -83,7 +83,7 @@ const OPTION_WORDS: Record<string, OptionWords> = {
 
 export const optionWords = (name: string): OptionWords => OPTION_WORDS[name] ?? { label: name }
 
-/** As a page shows it. */
+/** Returns the value of an option as a page shows it. */
 export function optionText(name: string, value: unknown): string {
   const text = textOf(value)
   return optionWords(name).choices?.[text] ?? text
@@ -102,7 +102,7 @@ export interface ConnectionDraft {
   kind: ConnectionKind
   description: string
   options: Record<string, string>
-  /** An empty text takes the default. */
+  /** The limits as text. An empty text takes the default. */
   limits: Record<string, string>
 }
 
@@ -115,7 +115,7 @@ export function firstDraft(kind: ConnectionKind): ConnectionDraft {
   return { name: '', kind, description: '', options: usualOptions(kind), limits: {} }
 }
 
-/** The draft for another kind: options that both kinds have keep their values. */
+/** Returns the draft for another kind. Options that both kinds have keep their values. */
 export function ofKind(draft: ConnectionDraft, kind: ConnectionKind): ConnectionDraft {
   const before = usualOptions(draft.kind)
   const typed = Object.entries(draft.options).filter(([name, value]) => value !== before[name])
@@ -135,7 +135,10 @@ export function draftOf({ name, kind, description, options, limits }: Connection
   }
 }
 
-/** The options as the service takes them. A text that is no number or boolean is sent unchanged and refused there. */
+/**
+ * Returns the options as the service takes them. A text that is no number or boolean is sent unchanged and refused
+ * there.
+ */
 function typed({ type }: OptionField, value: string): unknown {
   if (type === 'port' && /^\d+$/.test(value)) return Number(value)
   return type === 'boolean' ? value === 'true' : value
@@ -155,7 +158,7 @@ function sentLimits({ limits }: ConnectionDraft): Partial<ConnectionLimits> {
   return Object.fromEntries(given.map((name) => [name, Number(limits[name])]))
 }
 
-/** `secrets`: those that were entered. */
+/** Returns the input of a new connection. `secrets`: those that were entered. */
 export function inputOf(draft: ConnectionDraft, secrets: Record<string, string>): ConnectionInput {
   const { name, kind, description } = draft
   return {
@@ -168,13 +171,13 @@ export function inputOf(draft: ConnectionDraft, secrets: Record<string, string>)
   }
 }
 
-/** `secrets`: those that were entered, and null for those that are removed. */
+/** Returns the change. `secrets`: those that were entered, and null for those that are removed. */
 export function changeOf(draft: ConnectionDraft, secrets: Record<string, string | null>): ConnectionChange {
   const description = draft.description.trim() === '' ? null : draft.description.trim()
   return { description, options: sentOptions(draft), secrets, limits: sentLimits(draft) }
 }
 
-/** Tells whether a change affects the way to the server. A note or a limit does not. */
+/** Tells whether a change affects the way to the server. A change of a note or a limit does not. */
 export function leadsOtherwise(
   { options }: ConnectionDraft,
   before: ConnectionDraft,
@@ -185,7 +188,7 @@ export function leadsOtherwise(
   return differs || Object.keys(secrets).length > 0
 }
 
-/** The front matter of a template that reads over this connection. */
+/** Returns the front matter of a template that reads over this connection. */
 export function snippetOf({ name, kind }: Pick<ConnectionView, 'name' | 'kind'>): string {
   const head = ['sources:', '  orders:', `    connection: ${name}`]
   const file = kind === 's3' ? '"2024/*.parquet"' : '2024/orders.csv'

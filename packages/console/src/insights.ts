@@ -1,11 +1,14 @@
-/** An insight as the console reads it: the JSON of a result with typed parts, and searches in it. */
+/** Reads an insight for the console: the JSON of a result with typed parts, and searches in it. */
 
 import type { Chart, Fact, InsightView, Lineage, Outcome, Table } from '@assay/model/insight'
 import type { Mark } from '@assay/model/provenance'
 import { useQuery } from '@tanstack/react-query'
 import { api } from './api.ts'
 
-/** `figure` is the HTML of the page: drawings, the text of each value, and the numbers below. */
+/**
+ * A chart with its drawing. `figure`: the HTML of the page with the drawings, the text of each value, and the numbers
+ * below.
+ */
 export type DrawnChart = Chart & { svg: string | null; figure: string }
 
 type Typed = 'tables' | 'charts' | 'analyses' | 'facts' | 'lineage' | 'provenance'
@@ -15,7 +18,7 @@ export interface Insight extends Omit<InsightView, Typed> {
   charts: DrawnChart[]
   analyses: Record<string, Outcome>
   facts: Fact[]
-  /** Absent in insights from before places were recorded. */
+  /** The marks; absent in insights from before places were recorded. */
   provenance?: Mark[]
   lineage: Lineage
 }
@@ -29,7 +32,7 @@ export function useInsight(insight_id: string | undefined) {
   })
 }
 
-/** The anchor of a block in the section "How this was computed". */
+/** Returns the anchor of a block in the section "How this was computed". */
 export function blockAnchor(insight_id: string, block: string): string {
   return `block-${insight_id.slice(-12)}-${block}`
 }

@@ -1,6 +1,6 @@
 /**
- * A live job: read once, then followed by server-sent events until it has ended. The events come over fetch, because an
- * EventSource cannot send the token.
+ * Follows a live job. The job is read once, then followed by server-sent events until it has ended. The events come
+ * over fetch, because an EventSource cannot send the token.
  */
 
 import type { JobStatus, JobView } from '@assay/model/job'
@@ -17,7 +17,7 @@ export function shownStatus({ job_status, error }: Pick<JobView, 'job_status' | 
   return error !== null && error.code !== 'canceled_by_user' ? 'failed' : job_status
 }
 
-/** `lost`: why the stream ended for good; the job then has its last known state. */
+/** Returns the job. `lost`: why the stream ended for good; the job then has its last known state. */
 export function useLiveJob(assignment_id: string) {
   const [lost, setLost] = useState<unknown>(null)
   const [round, setRound] = useState(0)

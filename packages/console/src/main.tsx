@@ -1,4 +1,4 @@
-/** Starts the console: theme, session, cache, router. */
+/** Starts the console with its theme, session, cache and router. */
 import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'

@@ -13,7 +13,7 @@ export const JOB_STATUSES: readonly JobStatus[] = [
   'completed',
   'canceled',
 ]
-/** How sure an insight is, in the words of a reader. */
+/** The grades of an insight in words for a reader. */
 export const GRADE_WORDS: Record<Grade, string> = {
   firm: 'Clear',
   likely: 'Probable',
@@ -39,16 +39,16 @@ export const EVENT_TYPES = Object.keys(EVENT_WORDS) as EventType[]
 /** The events that a person can choose. The others are sent without a choice. */
 const TOLD_EVENTS = EVENT_TYPES.filter((type) => type !== 'webhook.test' && type !== 'subscription.confirm')
 
-/** The events in words, after "told when": "a run has its insight, a run failed". */
+/** Returns the events in words, after "told when": "a run has its insight, a run failed". */
 export const eventWords = (types: readonly EventType[]): string =>
   types.map((type) => EVENT_WORDS[type]).join(', ') || 'never'
 
-/** The choices of events: in words for people, by name for programs. */
+/** The choices of events, in words for people and by name for programs. */
 export const EVENT_OPTIONS = TOLD_EVENTS.map((value) => ({ value, label: EVENT_WORDS[value] }))
 export const namedEvents = (types: readonly EventType[]) =>
   types.map((value) => ({ value, label: `${EVENT_WORDS[value]} (${value})` }))
 
-/** Why a schedule made no job at a due time, in a few words. */
+/** The reasons why a schedule made no job at a due time, in a few words. */
 const UNMADE: Record<string, string> = {
   missed: 'No node was there',
   invalid: 'Its variables do not fit the template',
@@ -68,7 +68,7 @@ export const JOB_WORDS: Record<JobStatus, string> = {
   canceled: 'It has ended without an insight.',
 }
 
-/** Why a job failed, in a few words for a reader. */
+/** The reasons why a job failed, in a few words for a reader. */
 export const FAILURES: Record<JobErrorCode, string> = {
   analysis_failed: 'A step of the report failed',
   template_invalid: 'The template has a fault',
@@ -82,7 +82,7 @@ export const FAILURES: Record<JobErrorCode, string> = {
   canceled_by_user: 'A person canceled it',
 }
 
-/** The remedy of each job error; the same list as docs/errors.md, in words for a reader of the job. */
+/** The remedy of each job error, in words for a reader of the job. The list is that of docs/errors.md. */
 export const REMEDIES: Record<string, string> = {
   analysis_failed: 'Open the template, correct the block that the error names, and run the job again.',
   template_invalid: 'Open the template in the editor, which marks each fault with its line.',
@@ -114,7 +114,7 @@ export const ADVICE: Record<AttemptErrorClass, string> = {
     'The request could not be made from a stored header or secret: set the headers and the secret again.',
 }
 
-/** Lifetimes of a link, in seconds. */
+/** The lifetimes of a link, in seconds. */
 export const LINK_LIFETIMES = [
   { value: '3600', label: 'an hour' },
   { value: '86400', label: 'a day' },

@@ -1,4 +1,4 @@
-/** Webhooks and subscriptions share their delivery pages: the kind of receiver and its calls. */
+/** Defines the kinds of receivers and their calls. Webhooks and subscriptions share their delivery pages. */
 import type { SubscriptionView } from '@assay/model/subscription'
 import type { WebhookView } from '@assay/model/webhook'
 import { api } from './api.ts'
@@ -10,7 +10,7 @@ export interface Receiver {
   id: string
 }
 
-/** The fields that both have. */
+/** The fields that both kinds have. */
 export type ReceiverView = Pick<
   WebhookView,
   | 'presence_name'
@@ -24,19 +24,19 @@ export type ReceiverView = Pick<
   | 'created_at'
 > & { include_skipped?: boolean; subscription_id?: string }
 
-/** Milliseconds between refreshes of a receiver's page. */
+/** The milliseconds between refreshes of a receiver's page. */
 export const REFRESH_MS = 5_000
 
 export function callsOf({ noun }: Receiver) {
   return noun === 'webhook' ? api().webhooks : api().subscriptions
 }
 
-/** The cache keys that a change of the receiver invalidates. */
+/** Returns the cache keys that a change of the receiver invalidates. */
 export function keysOf({ noun, id }: Receiver): string[][] {
   return [[noun, id], ['deliveries', id], [`${noun}s`]]
 }
 
-/** The target in a few words. */
+/** Returns the target in a few words. */
 export function targetOf({ kind, to, url }: Pick<SubscriptionView, 'kind' | 'to' | 'url'>): string {
   if (kind === 'slack') return url ?? ''
   if (to.length === 0) return 'no reader'

@@ -1,4 +1,7 @@
-/** The addresses of the console. Pages load when they are first opened; without a session every address shows sign-in. */
+/**
+ * Defines the addresses of the console. Pages load when they are first opened. Without a session every address shows
+ * sign-in.
+ */
 
 import type { AuditAction } from '@assay/model/audit'
 import type { DeliveryStatus } from '@assay/model/delivery'
@@ -41,10 +44,12 @@ interface InsightFilters {
   collection?: string
 }
 
-/** What a new template begins with: a copy, a kept draft, a draft of a file or of a table of a database, a metric. */
+/**
+ * The beginning of a new template: a copy, a kept draft, a draft of a file or of a table of a database, or a metric.
+ */
 interface NewTemplate {
   from?: string
-  /** The id of one that the service keeps. */
+  /** The id of a draft that the service keeps. */
   draft?: string
   file?: string
   lines?: string

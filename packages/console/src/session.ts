@@ -1,21 +1,22 @@
 /**
- * Whether this browser is signed in. The secret is in a cookie that no script can read; here is a mark only (the id of the
- * sign-in), which all tabs see. If the service refuses the cookie the session ends, and the sign-in page says why.
+ * Tells whether this browser is signed in. The secret is in a cookie that no script can read. The storage holds only a
+ * mark (the id of the sign-in), which all tabs see. If the service refuses the cookie the session ends, and the
+ * sign-in page says why.
  */
 import { useSyncExternalStore } from 'react'
 import { BASE } from './pages/address.ts'
 
-/** Two services below one host have one storage. */
+/** The key of the mark. It holds the path, because two services below one host have one storage. */
 const KEY = `assay.sign-in${BASE}`
 const listeners = new Set<() => void>()
 let ended: 'expired' | null = null
 
-/** The id of the sign-in; null: nobody is signed in. */
+/** Returns the id of the sign-in; null if nobody is signed in. */
 export function signInId(): string | null {
   return localStorage.getItem(KEY)
 }
 
-/** Why the last session ended, unless the user ended it. */
+/** Returns why the last session ended; null if the user ended it. */
 export function endedBy(): 'expired' | null {
   return ended
 }
@@ -24,11 +25,11 @@ function tell(): void {
   for (const listener of listeners) listener()
 }
 
-/** Follows what other tabs do. */
+/** Follows sign-ins and sign-outs in other tabs. */
 export function watchOtherTabs(): void {
   addEventListener('storage', ({ key, oldValue, newValue }) => {
     if (key !== KEY) return
-    // Somebody else has signed in in another tab, so this tab must not show the old user's data.
+    // Another person has signed in in another tab, so this tab must not show the old user's data.
     if (oldValue !== null && newValue !== null) location.reload()
     tell()
   })

@@ -1,4 +1,4 @@
-/** A value once it has not changed for a while, for requests while somebody types. */
+/** Returns a value once it has not changed for a while, for requests while a user types. */
 import { useEffect, useState } from 'react'
 
 export function useSettled<Value>(value: Value, after_ms: number): Value {

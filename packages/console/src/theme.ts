@@ -1,4 +1,4 @@
-/** Light, dark, or the system's theme. The choice outlives the session. */
+/** Applies the light, the dark, or the system's theme. The choice outlives the session. */
 export const THEMES = ['system', 'light', 'dark'] as const
 export type Theme = (typeof THEMES)[number]
 
@@ -9,7 +9,7 @@ export function chosenTheme(): Theme {
   return THEMES.find((theme) => theme === kept) ?? 'system'
 }
 
-/** Every colour of the style sheets is a pair; this property chooses one of each. */
+/** Applies the theme. Every colour of the style sheets is a pair, and this property chooses one of each. */
 export function applyTheme(theme: Theme): void {
   document.documentElement.style.colorScheme = theme === 'system' ? '' : theme
 }

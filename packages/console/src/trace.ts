@@ -1,5 +1,5 @@
 /**
- * Where a number of the text comes from, by the marks that were recorded while the text was written
+ * Finds where a number of the text comes from, by the marks that were recorded while the text was written
  * (packages/model/insights/provenance.ts). Pure.
  */
 import { marksIn, rowAt, valueAt, whereText } from '@assay/model/places'
@@ -18,21 +18,21 @@ export interface Spot {
 }
 
 export interface Source {
-  /** Null for a variable or a field of the run. */
+  /** The name of the block; null for a variable or a field of the run. */
   block: string | null
   /** The place in words: "late_share, row 4". */
   where: string
   /** The row of a table, from 0. */
   row: number | null
-  /** Unrounded; null for several cells and for rows that were not kept. */
+  /** The unrounded value; null for several cells and for rows that were not kept. */
   value: string | null
 }
 
-/** `says` describes a number without sources. */
+/** The origin of a number. `says` describes a number without sources. */
 export interface Traced {
   says: string | null
   sources: Source[]
-  /** How many more sources there are. */
+  /** The number of further sources. */
   more: number
   /** The filters that the value went through. */
   through: string[]
@@ -48,7 +48,7 @@ const SAYS = {
   unrecorded: 'The text prints more values than are recorded. The blocks below have them.',
 }
 
-/** One entry for each value that the number was printed from; mostly one. */
+/** Returns an entry for each value that the number was printed from; mostly one. */
 export function traceSpot(insight: Marked, spot: Spot): Traced[] {
   if (!insight.provenance) return [told('absent')]
   const marks = marksIn(insight.provenance, spot)

@@ -1,4 +1,4 @@
-/** Finds what fails at present: schedules, webhooks, subscriptions, data, the disk; each with what to do. */
+/** Finds present failures of schedules, webhooks, subscriptions, data and the disk, each with its remedy. */
 import type { ConnectionTest, InsightCard, QueueView, SubscriptionView, WebhookView } from '@assay/client'
 import type { ScheduleView } from '@assay/model/schedule'
 import { useQuery } from '@tanstack/react-query'
@@ -10,16 +10,16 @@ import { ago, size } from './words/durations.ts'
 import { reasonWords } from './words/why.ts'
 
 const REFRESH_MS = 60_000
-/** The newest of each kind that are looked at. */
+/** The number of newest objects of each kind that are examined. */
 const MOST = 200
-/** A disk with less than this share free is told. */
+/** The least free share of a disk that is no trouble. */
 const FREE_LEAST = 0.05
 
 export interface Trouble {
   kind: 'Schedule' | 'Webhook' | 'Subscription' | 'Data' | 'Connection' | 'Disk' | 'Key'
   id: string
   name: string
-  /** What fails, in a sentence or two. */
+  /** The failure, in a sentence or two. */
   says: string
   /** The one action that mends it. */
   action: string
@@ -51,7 +51,7 @@ export function scheduleTrouble(schedule: ScheduleView): Trouble | null {
 
 type Health = Pick<WebhookView, 'status' | 'disabled_reason' | 'failing_since' | 'failing_reason' | 'breaker'>
 
-/** When it is sent to again, in words; empty while the breaker is closed. */
+/** Returns when sending resumes, in words; empty while the breaker is closed. */
 export function breakerWords({ breaker }: Pick<Health, 'breaker'>, now = Date.now()): string {
   if (breaker.state === 'open' && breaker.until !== null)
     return `After ${breaker.failures} failed attempts in a row sending pauses: the next try is ${ago(breaker.until, now)}.`
@@ -90,7 +90,10 @@ function subscriptionTrouble(subscription: SubscriptionView): Trouble | null {
 
 type Doubtful = Pick<InsightCard, 'title' | 'failed_tests'>
 
-/** One for each metric whose rows are late or break its rules, as the newest runs of the reports that read it found them. */
+/**
+ * Returns a trouble for each metric whose rows are late or break its rules, as found by the newest runs of the reports
+ * that read it.
+ */
 export function dataTroubles(cards: readonly Doubtful[]): Trouble[] {
   const found = cards.flatMap(({ title, failed_tests }) =>
     (failed_tests ?? []).map((test) => ({ ...test, title })),
@@ -123,7 +126,7 @@ export function diskTrouble(disk: { free_bytes: number; total_bytes: number } | 
   }
 }
 
-/** The key of the secrets where it is missing, and what it has sealed. */
+/** Returns the trouble of a missing key of the secrets, with what it has sealed. */
 export function secretTroubles({ missing_key, lost }: QueueView['secrets']): Trouble[] {
   const settings = { to: '/system/settings' } as const
   const key: Trouble[] =
@@ -177,7 +180,7 @@ export function connectionTrouble(
   }
 }
 
-/** Tries the first connections by name, one after the other: each try takes a process of the service. */
+/** Tries the first connections by name, one after the other, because each try takes a process of the service. */
 export async function tryConnections(): Promise<{ tried: number; troubles: Trouble[] }> {
   const { items } = await api().connections.list({ limit: MOST })
   const troubles: Trouble[] = []
@@ -207,7 +210,7 @@ async function look(operator: boolean): Promise<Trouble[]> {
   return found.filter((trouble) => trouble !== null)
 }
 
-/** The troubles, fetched once a minute. Viewers are not shown them. */
+/** Returns the troubles, fetched once a minute. Viewers are not shown them. */
 export function useTroubles() {
   const me = useMe().data
   const analyst = useMay('analyst')

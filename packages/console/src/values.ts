@@ -9,7 +9,9 @@ export function textOf(value: unknown): string {
   return Array.isArray(value) ? value.map(textOf).join(', ') : JSON.stringify(value)
 }
 
-/** "Last day" of last_day: pages are for readers; the name that programs use is its title. */
+/**
+ * Returns a name in words: "Last day" for last_day. Pages are for readers; the name that programs use is its title.
+ */
 export function inWords(name: string): string {
   const words = name.replaceAll('_', ' ')
   return words.charAt(0).toUpperCase() + words.slice(1)
@@ -22,7 +24,7 @@ export function splitList(value: string): string[] {
     .filter(Boolean)
 }
 
-/** The initial values of the form: those of an earlier job, else the defaults. */
+/** Returns the initial values of the form: those of an earlier job, else the defaults. */
 export function firstValues(variables: readonly VariableView[], given?: Record<string, unknown>): Values {
   return Object.fromEntries(
     variables.map(({ name, default: fallback }) => [
@@ -32,7 +34,10 @@ export function firstValues(variables: readonly VariableView[], given?: Record<s
   )
 }
 
-/** The values to send. An empty field is left out, or null if it would otherwise get a default that was cleared. */
+/**
+ * Returns the values to send. An empty field is left out, or null if it would otherwise get a default that was
+ * cleared.
+ */
 export function sentValues(variables: readonly VariableView[], values: Values): Record<string, unknown> {
   const sent: Record<string, unknown> = {}
   for (const { name, type, default: fallback } of variables) {

@@ -15,7 +15,7 @@ const THEME: Record<string, string> = {
   bad: '--bad',
 }
 
-/** Does nothing in a page of its own. */
+/** Adapts the page to its frame. Does nothing in a page without a frame. */
 export function answerFrame(view: Window): void {
   if (view.parent === view) return
   const { documentElement: root, body } = view.document

@@ -1,11 +1,11 @@
 /**
- * Tables that answer: a click on a heading sorts, a field filters, a button saves the rows that are shown as CSV. The shared page runs
- * the same text (`packages/engine/pages/answer.generated.ts`), so this file
- * imports only what that text holds, too. Without it a table is read as it stands.
+ * Makes tables answer: a click on a heading sorts, a field filters, and a button saves the rows that are shown as CSV.
+ * The shared page runs the same text (`packages/engine/pages/answer.generated.ts`), so this file imports only what
+ * that text also holds. A page without scripts shows the table as it stands.
  */
 import { csvField, csvOf } from '@assay/model/csv'
 
-/** A table of fewer rows is read at a glance. */
+/** The least rows for a filter. Smaller tables need none. */
 export const FILTERED_FROM = 6
 
 /** Makes every table of a page answer. */
@@ -38,7 +38,9 @@ function sortByHeadings(table: HTMLTableElement, body: HTMLTableSectionElement):
   }
 }
 
-/** Numbers by value whatever their separators and units, other texts by letters, empty ones last. */
+/**
+ * Compares numbers by value whatever their separators and units, and other texts by letters. Empty texts come last.
+ */
 export function compareTexts(left: string, right: string, descending: boolean): number {
   if (left === '' || right === '') return (left === '' ? 1 : 0) - (right === '' ? 1 : 0)
   const difference = shownNumber(left) - shownNumber(right)
@@ -46,7 +48,7 @@ export function compareTexts(left: string, right: string, descending: boolean): 
   return descending ? -order : order
 }
 
-/** "−1,204.5%" is -1204.5; NaN for what is not a number. */
+/** Reads "−1,204.5%" as -1204.5. Returns NaN for a text that is not a number. */
 function shownNumber(text: string): number {
   const plain = text.replaceAll(/[,\s%$€£¥+]/g, '').replace(/^[−–]/, '-')
   return plain === '' ? Number.NaN : Number(plain)

@@ -1,4 +1,4 @@
-/** The caps of a workspace as its form holds them, and the change that a draft makes. Pure. */
+/** Converts the caps of a workspace to those of its form, and a draft to the change that it makes. Pure. */
 import type { Workspace } from '@assay/client'
 
 interface Cap {
@@ -9,7 +9,7 @@ interface Cap {
 
 export type CapName = Extract<keyof Workspace, `max_${string}`> | 'rate_limit'
 
-/** In the order of the form. A record, so that the compiler requires every cap. */
+/** The caps in the order of the form. They are a record, so that the compiler requires every cap. */
 export const CAPS: Record<CapName, Cap> = {
   max_queued: { label: 'Jobs waiting at a time' },
   max_running: { label: 'Jobs running at a time', hint: '0 holds them in the queue.' },
@@ -29,7 +29,7 @@ export const isBytes = (name: CapName): boolean => CAPS[name].bytes === true
 
 const UNITS = { tb: 1e12, gb: 1e9, mb: 1e6, kb: 1e3 } as const
 
-/** "10 GB" where that is exact, else the number. */
+/** Writes bytes as "10 GB" if that is exact, else as the number. */
 function bytesText(bytes: number): string {
   const found = Object.entries(UNITS).find(([, unit]) => bytes >= unit && bytes % unit === 0)
   if (!found) return String(bytes)
@@ -37,7 +37,7 @@ function bytesText(bytes: number): string {
   return `${bytes / unit} ${name === 'kb' ? 'kB' : name.toUpperCase()}`
 }
 
-/** Returns null if the text is not a number. */
+/** Returns the number of a text, or null if the text is not a number. */
 function numberOf(name: CapName, typed: string): number | null {
   const [, digits, unit = ''] = /^(\d{1,16}(?:\.\d{1,6})?) ?([kmgt]b)?$/i.exec(typed) ?? []
   if (digits === undefined || (unit !== '' && !isBytes(name))) return null
@@ -45,7 +45,7 @@ function numberOf(name: CapName, typed: string): number | null {
   return Number.isInteger(number) ? number : null
 }
 
-/** As typed; empty: the cap of every workspace. */
+/** The caps as typed. An empty text stands for the cap of every workspace. */
 export type CapsDraft = Record<CapName, string>
 
 export function capsDraft(workspace: Workspace): CapsDraft {
@@ -71,7 +71,7 @@ export function capFaults(draft: CapsDraft): Record<string, string> {
   )
 }
 
-/** The caps that differ; nothing else is sent, so that the audit trail names what was changed. */
+/** Returns the caps that differ. Nothing else is sent, so that the audit trail names what was changed. */
 export function capsChange(draft: CapsDraft, workspace: Workspace): Partial<Record<CapName, number | null>> {
   const before = capsDraft(workspace)
   const changed = CAP_NAMES.filter((name) => draft[name].trim() !== before[name])

@@ -24,7 +24,7 @@ export function useDraft<Value extends object>(name: string, first: () => Value)
       try {
         sessionStorage.setItem(key, JSON.stringify(next))
       } catch {
-        // A text that is larger than the storage is not kept.
+        // A text that is larger than the storage is not kept there.
         sessionStorage.removeItem(key)
       }
     },

@@ -23,12 +23,12 @@ export function draftsOf(headers: WebhookView['headers']): HeaderDraft[] {
   }))
 }
 
-/** Whether the row holds a stored secret that is not changed. */
+/** Tells whether the row holds a stored secret that is not changed. */
 export function staysSecret({ value, public: open, kept }: HeaderDraft): boolean {
   return kept !== null && value === '' && !open
 }
 
-/** Whether the row is sent; an empty row is not. */
+/** Tells whether the row is sent. An empty row is not. */
 function isChanged(draft: HeaderDraft, present: WebhookView['headers']): boolean {
   if (staysSecret(draft)) return false
   if (draft.kept === null) return draft.name.trim() !== '' || draft.value !== ''
@@ -42,7 +42,7 @@ export interface HeaderChange {
   public?: boolean
 }
 
-/** The headers as the service takes them: changed ones in the order of the rows, then removed ones. */
+/** Returns the headers as the service takes them: changed ones in the order of the rows, then removed ones. */
 export function headerChanges(
   drafts: readonly HeaderDraft[],
   present: WebhookView['headers'] = [],
@@ -64,7 +64,7 @@ export function headerChanges(
   ]
 }
 
-/** The faults of the sent headers ("headers.0.name"), by the rows of the form. */
+/** Returns the faults of the sent headers ("headers.0.name"), by the rows of the form. */
 export function rowFaults(
   faults: Record<string, string>,
   drafts: readonly HeaderDraft[],

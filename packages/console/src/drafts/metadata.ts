@@ -8,7 +8,7 @@ export function metadataRows(metadata: Readonly<Record<string, string>> = {}): M
   return Object.entries(metadata).map(([name, value]) => ({ name, value }))
 }
 
-/** Empty rows are left out; of two rows with one name the last counts. */
+/** Returns the metadata. Empty rows are left out, and the last of two rows with one name counts. */
 export function metadataOf(rows: readonly MetadataRow[]): Record<string, string> {
   return Object.fromEntries(
     rows
@@ -17,7 +17,7 @@ export function metadataOf(rows: readonly MetadataRow[]): Record<string, string>
   )
 }
 
-/** The fault of a row, found before it is sent. */
+/** Returns the fault of a row that is found before the row is sent. */
 export function metadataFault(rows: readonly MetadataRow[], index: number): string | undefined {
   const { name, value } = rows[index]!
   if (name.trim() === '') return value === '' ? undefined : 'has no name'

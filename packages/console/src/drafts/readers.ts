@@ -1,4 +1,4 @@
-/** Readers in forms, where their attributes are lines of text. Pure. */
+/** Converts readers between forms, where their attributes are lines of text, and the service. Pure. */
 
 import type { Client, ReaderView } from '@assay/client'
 import { typedAttribute } from '@assay/model/reader-file'
@@ -7,17 +7,17 @@ export type Attributes = ReaderView['attributes']
 
 type ReaderInput = Parameters<Client['readers']['put']>[1]
 
-/** The first part of the keys of queries. */
+/** The first part of the keys of queries about readers. */
 export const READERS = 'readers'
 const LIST_HINT = '["sales", "press"]'
 
 export const ATTRIBUTES_HINT = `One a line, as in region: North. A number, true, false and a list such as ${LIST_HINT} are read as such; quotes keep a text, as in code: "7".`
 
-/** An attribute as a person reads it. */
+/** Returns an attribute as a person reads it. */
 export const shown = (value: unknown): string =>
   Array.isArray(value) ? value.map(String).join(', ') : String(value)
 
-/** An attribute as the form holds it, so that it is read as the same value again. */
+/** Returns an attribute as the form holds it, so that it is read as the same value again. */
 function typed(value: unknown): string {
   const isPlain = typeof value === 'string' && value === value.trim() && !/[\r\n]/.test(value)
   return isPlain && typedAttribute(value) === value ? value : JSON.stringify(value)
@@ -29,7 +29,7 @@ export function attributeLines(attributes: Record<string, unknown>): string {
     .join('\n')
 }
 
-/** `fault`: why a line is no attribute. */
+/** Reads the attributes. `fault`: why a line is no attribute. */
 export function attributesOf(text: string): { attributes: Attributes; fault: string | undefined } {
   const attributes: Attributes = {}
   let fault: string | undefined
@@ -43,7 +43,7 @@ export function attributesOf(text: string): { attributes: Attributes; fault: str
   return { attributes, fault }
 }
 
-/** The faults below a path as one sentence, each with the name that it is about. */
+/** Returns the faults below a path as one sentence, each with the name that it is about. */
 export function faultBelow(faults: Record<string, string>, path: string): string | undefined {
   const found = Object.entries(faults).filter(([at]) => at === path || at.startsWith(`${path}.`))
   const words = found.map(([at, message]) =>
@@ -57,7 +57,7 @@ export interface ReaderDraft {
   name: string
   email: string
   user_id: string
-  /** One a line. */
+  /** The attributes, one a line. */
   attributes: string
 }
 

@@ -1,4 +1,7 @@
-/** Converts a schedule between its form, where every value is text, and the service. Pure but for the reader's time zone. */
+/**
+ * Converts a schedule between its form, where every value is text, and the service. Pure except for the reader's time
+ * zone.
+ */
 import type { ScheduleInput } from '@assay/client'
 import type { ScheduleView } from '@assay/model/schedule'
 import type { VariableView } from '@assay/model/template'
@@ -10,7 +13,7 @@ import { attributeLines, attributesOf } from './readers.ts'
 export interface ScheduleDraft {
   name: string
   template_id: string
-  /** Only the changed values: another template keeps the values of variables that it shares. */
+  /** The changed values only. Another template keeps the values of variables that it shares. */
   values: Values
   cron: string
   time_zone: string
@@ -22,9 +25,9 @@ export interface ScheduleDraft {
   paused: boolean
   /** The readers for whom a personal template is run. */
   readers_for: 'nobody' | 'all' | 'chosen' | 'where'
-  /** Ids, one a line. */
+  /** The ids of readers, one a line. */
   readers_ids: string
-  /** Attributes, one a line. */
+  /** The attributes of readers, one a line. */
   readers_where: string
   notify: string[]
   presence_name: string
@@ -42,7 +45,7 @@ function readersDraft(readers: ScheduleView['readers']): ReadersDraft {
   if (readers === null) return { ...empty, readers_for: 'nobody' }
   if (readers === 'all') return { ...empty, readers_for: 'all' }
   if (Array.isArray(readers)) return { ...empty, readers_for: 'chosen', readers_ids: readers.join('\n') }
-  // Only admins change a schedule over readers, and they are shown the ids.
+  // Only admins change a schedule over readers, and only they are shown the ids.
   if ('count' in readers) return { ...empty, readers_for: 'nobody' }
   return { ...empty, readers_for: 'where', readers_where: attributeLines(readers.where) }
 }
@@ -55,7 +58,7 @@ function readersOf({ readers_for, readers_ids, readers_where }: ReadersDraft): R
   return readers_for === 'chosen' ? idsOf(readers_ids) : { where: attributesOf(readers_where).attributes }
 }
 
-/** Returns the fault of the readers that shows without the service. */
+/** Returns the fault of the readers that can be found without the service. */
 export function readersFault({ readers_for, readers_ids, readers_where }: ReadersDraft): string | undefined {
   if (readers_for === 'chosen' && idsOf(readers_ids).length === 0)
     return 'must name a reader or more: write their ids, one a line'
@@ -87,7 +90,7 @@ export function firstDraft(template_id: string, schedule?: ScheduleView): Schedu
   }
 }
 
-/** The values in the form: the changed ones, else the schedule's, else the template's. */
+/** Returns the values in the form: the changed ones, else the schedule's, else the template's. */
 export function shownValues(
   draft: ScheduleDraft,
   variables: readonly VariableView[],
@@ -96,7 +99,9 @@ export function shownValues(
   return { ...firstValues(variables, schedule?.template_vars), ...draft.values }
 }
 
-/** Leaves out values equal to the template's default, so that the schedule follows a changed default. */
+/**
+ * Returns the values without those equal to the template's default, so that the schedule follows a changed default.
+ */
 function givenValues(
   draft: ScheduleDraft,
   variables: readonly VariableView[],
@@ -110,7 +115,7 @@ function givenValues(
   return sentValues(own, shown)
 }
 
-/** A minutes field shows less than a schedule may hold, so an untouched value is kept unchanged. */
+/** Returns a bound. A minutes field shows less than a schedule may hold, so an untouched value is kept unchanged. */
 function boundOf(value: string, before: string | null): string | null {
   return value === localInput(before) ? before : instantOf(value)
 }
@@ -130,7 +135,7 @@ export function scheduleInput(
     starts_at: boundOf(draft.starts_at, schedule?.starts_at ?? null),
     ends_at: boundOf(draft.ends_at, schedule?.ends_at ?? null),
     missed,
-    // The field exists only for this value.
+    // The form has this field only for the value "all".
     ...(missed === 'all' ? { missed_limit: Number(draft.missed_limit) } : {}),
     overlap,
     paused,

@@ -9,7 +9,7 @@ import { splitList } from '../values.ts'
 export const SETS_MOST = 1000
 
 export interface VariableSets {
-  /** In the order of their first use. */
+  /** The columns, in the order of their first use. */
   columns: string[]
   sets: Record<string, unknown>[]
 }
@@ -54,7 +54,7 @@ function rowsOf(text: string, divider: string): Row[] | { open: number } {
   return rows
 }
 
-/** The separator of the first row: a tab if there is one, else a semicolon, else a comma. */
+/** Returns the separator of the first row: a tab if there is one, else a semicolon, else a comma. */
 function dividerOf(text: string): string {
   const head = /^(?:"(?:[^"]|"")*"|[^"\r\n])*/.exec(text)![0].replaceAll(/"(?:[^"]|"")*"/g, '')
   return ['\t', ';'].find((sign) => head.includes(sign)) ?? ','
@@ -115,7 +115,7 @@ function readJson(text: string): SetsOrFault {
   return { columns, sets: sets as Record<string, unknown>[] }
 }
 
-/** A list is one cell, separated by commas. */
+/** Returns a set with typed values. A list is one cell, separated by commas. */
 function typed(set: Record<string, unknown>, variables: readonly VariableView[]): Record<string, unknown> {
   const lists = variables.filter(({ name, type }) => type === 'list' && typeof set[name] === 'string')
   return { ...set, ...Object.fromEntries(lists.map(({ name }) => [name, splitList(set[name] as string)])) }

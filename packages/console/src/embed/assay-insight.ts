@@ -1,6 +1,7 @@
 /**
- * The element `<assay-insight src="ADDRESS">` for other sites: shows the page of a link in a frame that is as high as the page and has the
- * site's colours. The service serves this text as /embed.js (`packages/service/api/pages/embed.generated.ts`), so this file imports nothing.
+ * Defines the element `<assay-insight src="ADDRESS">` for other sites. It shows the page of a link in a frame that is
+ * as high as the page and has the site's colours. The service serves this text as /embed.js
+ * (`packages/service/api/pages/embed.generated.ts`), so this file imports nothing.
  */
 
 const THEMES = ['text', 'soft', 'page', 'line', 'shade', 'link', 'good', 'bad', 'font']
@@ -51,7 +52,7 @@ class AssayInsight extends HTMLElement {
       frame.contentWindow?.postMessage({ assay: 'theme', theme: this.#theme() }, '*')
   }
 
-  /** The custom properties `--assay-text` and so on, of the element or of what it stands in. */
+  /** Returns the custom properties `--assay-text` and so on, of the element or of the elements around it. */
   #theme(): Record<string, string> {
     const style = getComputedStyle(this)
     const values = THEMES.map((name) => [name, style.getPropertyValue(`--assay-${name}`).trim()])

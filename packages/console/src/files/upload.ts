@@ -10,13 +10,13 @@ export interface UploadOptions {
   /** If false, the upload is refused if a file of that name exists. */
   replace: boolean
   signal: AbortSignal
-  /** Lines that say how the file is read; undefined: none is sent. */
+  /** The lines that say how the file is read; none are sent if undefined. */
   lines?: string | undefined
-  /** From 0 to 1; at 1 the service still reads the file. */
+  /** Receives the sent share, from 0 to 1. At 1 the service still reads the file. */
   onProgress(share: number): void
 }
 
-/** The name in the service's normal form. */
+/** Returns the name in the service's normal form. */
 export function uploadPath(folder: string, name: string): string {
   const names = folder
     .trim()
@@ -68,7 +68,7 @@ function send(
   })
 }
 
-/** Whether a file of that name exists; checked before the upload, to save sending it. */
+/** Tells whether a file of that name exists. It is asked before the upload, to save sending the file. */
 async function isThere(path: string): Promise<boolean> {
   const { items } = await api().files.list({ prefix: path, limit: 1 })
   return items[0]?.path === path

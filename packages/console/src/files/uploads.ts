@@ -1,6 +1,6 @@
 /**
- * Uploads one file after another: parallel uploads would each be slower, and the first finished file is useful at once.
- * They do not belong to a page, so they continue while other pages are shown.
+ * Uploads one file after another: parallel uploads would each be slower, and the first finished file is useful at
+ * once. The uploads do not belong to a page, so they continue while other pages are shown.
  */
 import type { NewFile } from '@assay/client'
 import { onError, queryClient } from '../api.ts'
@@ -11,7 +11,7 @@ export interface Upload {
   path: string
   file: File
   stage: 'waiting' | 'sending' | 'made' | 'failed' | 'canceled'
-  /** From 0 to 1. */
+  /** The sent share, from 0 to 1. */
   share: number
   error: unknown
   made: NewFile | null
@@ -74,7 +74,7 @@ export function createUploads() {
       change(upload.id, { stage: 'waiting', error: null })
       queue(upload, true)
     },
-    /** Sends it again with a line that says how it is read. A file that is there stays. */
+    /** Sends the file again with a line that says how it is read. An existing file stays. */
     readWith(upload: Upload, line: string): void {
       change(upload.id, { stage: 'waiting', error: null })
       queue(upload, false, line)

@@ -1,4 +1,4 @@
-/** The own account: sign-ins, authorized programs, and the password. */
+/** The page of the user's own account: sign-ins, authorized programs, and the password. */
 
 import type { SignIn } from '@assay/client'
 import type { LetIn } from '@assay/model/token'

@@ -15,10 +15,10 @@ const MAY: Record<Scope, string> = {
   admin: 'It may do all that, and change templates, users, tokens and settings.',
 }
 
-/** A program on the machine of the person: any program there can wait for the answer. */
+/** Tells whether a program is on the machine of the person. Any program there can wait for the answer. */
 const isOwnMachine = (host: string): boolean => /^(?:127\.0\.0\.1|\[::1\]|localhost)(?::\d+)?$/.test(host)
 
-/** The query as the program wrote it: the router reads numbers and JSON into it. */
+/** Returns the query as the program wrote it. The router would read numbers and JSON into it. */
 function asked() {
   const query = new URLSearchParams(OPENED)
   const of = (name: string) => query.get(name) ?? undefined
@@ -35,7 +35,7 @@ function asked() {
 }
 
 function Refused({ error }: { error: unknown }) {
-  // Then the address leads to the sign-in page.
+  // After the sign-out the address leads to the sign-in page.
   const leave = useMutation({ mutationFn: () => signOut(), onSuccess: () => location.reload() })
   return (
     <>

@@ -1,4 +1,7 @@
-/** The template editor: checks while you type, previews on the data, saves. The text outlives an expired session. */
+/**
+ * The page of the template editor, which checks while the user types, previews on the data, and saves. The text
+ * outlives an expired session.
+ */
 
 import type { EditorView } from '@codemirror/view'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
@@ -46,7 +49,7 @@ group by kind order by kind
 {% table species, fmt: { grams: "num0" } %}
 `
 
-/** The faults of the text once it has not changed for half a second. */
+/** Returns the faults of the text, which is checked once it has not changed for half a second. */
 function useChecked(source: string) {
   const settled = useSettled(source)
   const query = useQuery({
@@ -61,8 +64,8 @@ function useChecked(source: string) {
 }
 
 /**
- * Shows what a text that the console has written comes to, once it is checked: a draft, or a choice of the builder. A text that is
- * typed is shown when it is asked for.
+ * Previews a text that the console has written, once it is checked: a draft, or a choice of the builder. A typed text
+ * is previewed on request.
  */
 function useShownAtOnce(
   source: string,
@@ -82,7 +85,7 @@ function useShownAtOnce(
   }, [ready, source, written])
 }
 
-/** Pushes the text as a branch of the repository: the template is changed there. */
+/** Pushes the text as a branch of the repository, for a template that is changed there. */
 function usePropose(draft: Draft, forget: () => void) {
   return useMutation({
     mutationFn: () => api().repository.propose({ template_id: draft.template_id, source: draft.source }),
@@ -158,13 +161,13 @@ function Desk({
   name: string
   first: Draft
   fixed: boolean
-  /** The template is the repository's. */
+  /** True if the template is the repository's. */
   proposes?: boolean
-  /** The text is a draft of data, which is shown at once. */
+  /** True if the text is a draft of data, which is previewed at once. */
   drafted?: boolean
-  /** Where the cursor begins. */
+  /** The line at which the cursor begins. */
   line?: number | undefined
-  /** What stands above the editor, given its text and the way to replace it. */
+  /** Renders the part above the editor, from its text and the function that replaces it. */
   above?: (source: string, write: (text: string) => void) => ReactNode
 }) {
   const [draft, change, forget] = useDraft<Draft>(`template.${name}`, () => first)
@@ -188,7 +191,7 @@ function Desk({
     if (view.current) replaceAll(view.current, text)
   }
   useShownAtOnce(draft.source, checked, written, () => {
-    // A personal template is shown for a reader, who is named first.
+    // A personal template is previewed for a reader, who must be named first.
     if (!checked.data?.personal) preview.mutate(given())
   })
   useEffect(() => {
@@ -237,12 +240,12 @@ function Desk({
   )
 }
 
-/** A template's text without the id of its front matter, so that a copy gets another id. */
+/** Returns a template's text without the id of its front matter, so that a copy gets another id. */
 function copyOf(source: string): string {
   return source.replace(/^(---\n[\s\S]*?)^id:.*\n/m, '$1')
 }
 
-/** A draft of a table in the editor; an answer to one of its questions drafts again. */
+/** Shows a draft of a table in the editor. An answer to one of its questions drafts again. */
 function Drafted({ of }: { of: DraftOf }) {
   const said = useLocation().state.keep
   const keep = 'file' in of && said === of.lines
@@ -250,7 +253,7 @@ function Drafted({ of }: { of: DraftOf }) {
     queryKey: ['draft', of, keep],
     queryFn: () => api().drafts.create(askedOf(of, keep)),
     staleTime: Number.POSITIVE_INFINITY,
-    // Lines that were added for the file since count when the page is opened again.
+    // The draft is not cached, so that lines added for the file since then count when the page is opened again.
     gcTime: 0,
   })
   const read = query.data?.dialect.join('\n') ?? ''
@@ -285,7 +288,7 @@ function Drafted({ of }: { of: DraftOf }) {
   )
 }
 
-/** A draft that the service keeps; the tab's own text of it comes first. */
+/** Shows a draft that the service keeps. The tab's own text of it has precedence. */
 function Kept({ draft_id }: { draft_id: string }) {
   return (
     <Loaded query={useKeptDraft(draft_id)}>

@@ -1,4 +1,7 @@
-/** The uploads of the workspace by folder: upload, make a report, download, delete, and the name to use in a template. */
+/**
+ * The page of the uploads of the workspace by folder: upload, make a report, download, delete, and the name to use in
+ * a template.
+ */
 
 import type { StoredFile } from '@assay/model/file'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
@@ -19,7 +22,7 @@ import { size } from '../words/durations.ts'
 
 const SHOWN = 200
 
-/** "2024/q1/" for "2024/q1/sales.csv"; empty for a file in no folder. */
+/** Returns "2024/q1/" for "2024/q1/sales.csv", and an empty text for a file in no folder. */
 function folderOf(path: string): string {
   return path.slice(0, path.lastIndexOf('/') + 1)
 }
@@ -47,7 +50,7 @@ function Delete({ file: { path, etag } }: { file: StoredFile }) {
       title={`Delete ${path}?`}
       description="Later jobs that read the file fail, and a job that is reading it may fail. Insights stay."
       action="Delete the file"
-      // Deletes only the version that is shown, not one that was uploaded since.
+      // This deletes only the version that is shown, not one that was uploaded since.
       act={() => api().files.delete(path, { ifMatch: etag })}
       onDone={() =>
         Promise.all(['files', 'choices'].map((key) => cache.invalidateQueries({ queryKey: [key] })))
@@ -144,7 +147,7 @@ function FileTable({ files }: { files: readonly StoredFile[] }) {
   )
 }
 
-/** Links to the parent folders. */
+/** Shows links to the parent folders. */
 function Trail({ prefix }: { prefix: string }) {
   const names = folderOf(prefix).split('/').filter(Boolean)
   if (names.length === 0) return null

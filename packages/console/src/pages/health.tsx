@@ -1,4 +1,4 @@
-/** What fails at present, each with the one action that mends it. */
+/** The page of present failures, each with the one action that mends it. */
 import { useMutation } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useMay } from '../api.ts'
@@ -32,7 +32,9 @@ function TroubleList({ troubles }: { troubles: readonly Trouble[] }) {
   )
 }
 
-/** The service keeps no state of a connection: whether it can be used is found by trying it. */
+/**
+ * Shows the connections. The service keeps no state of a connection, so each is tried to find whether it can be used.
+ */
 function Connections() {
   const trying = useMutation({ mutationFn: tryConnections })
   const { data } = trying

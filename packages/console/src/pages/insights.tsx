@@ -1,4 +1,4 @@
-/** The library: what was found, newest first. It is the first page of everybody. */
+/** The page of the library of insights, newest first. It is the first page of every user. */
 import type { InsightCard } from '@assay/client'
 import { GRADES, type Grade } from '@assay/model/insight'
 import { useQuery } from '@tanstack/react-query'
@@ -13,7 +13,7 @@ import { Paged, usePaged } from '../parts/lists/paged.tsx'
 import { Empty, Page } from '../parts/page.tsx'
 import { useSettled } from '../settled.ts'
 
-/** Loaded on demand, because few users open a collection. */
+/** The part is loaded on demand, because few users open a collection. */
 const CollectionHead = lazy(() =>
   import('../parts/library/collections.tsx').then(({ CollectionHead }) => ({ default: CollectionHead })),
 )
@@ -27,7 +27,7 @@ const PINNED = 'pinned'
 
 const asOptions = (values: readonly string[]) => [any, ...values.map((value) => ({ value, label: value }))]
 
-/** By metric and by collection: a token that is limited to templates sees neither. */
+/** Filters by metric and by collection. A token that is limited to templates sees neither. */
 function KeptFilters({ set }: { set(name: 'metric' | 'collection', value: string): void }) {
   const search = useSearch({ from: '/shell/insights' })
   const collections = useCollections() ?? []
@@ -116,7 +116,7 @@ function Filters() {
   )
 }
 
-/** Leads on to the first insight. */
+/** Shows the next step if the list is empty: towards the first insight, or all insights. */
 function Nothing() {
   const search = useSearch({ from: '/shell/insights' })
   const analyst = useMay('analyst')
@@ -164,7 +164,7 @@ function Cards({ cards }: { cards: readonly InsightCard[] }) {
   )
 }
 
-/** Above the newest ones, while nothing narrows the list. */
+/** Shows the pinned insights above the newest ones, if no filter is set. */
 function Pinned({ cards }: { cards: readonly InsightCard[] }) {
   if (cards.length === 0) return null
   return (

@@ -49,7 +49,7 @@ function Progress({ job }: { job: JobView }) {
   )
 }
 
-/** The name of the last step. */
+/** The name of the last step, by the state in which a job ended. */
 const ENDS: Partial<Record<string, string>> = { canceled: 'Canceled', failed: 'Failed' }
 
 function Steps({ job }: { job: JobView }) {
@@ -71,7 +71,7 @@ function Steps({ job }: { job: JobView }) {
   )
 }
 
-/** The schedule or batch that created the job. */
+/** Shows the schedule or batch that created the job. */
 function Origin({ job: { schedule_id, scheduled_for, batch_id } }: { job: JobView }) {
   if (schedule_id !== null)
     return (

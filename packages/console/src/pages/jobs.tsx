@@ -1,4 +1,4 @@
-/** The jobs, newest first. The filters are in the address. */
+/** The page of the jobs, newest first. The filters are in the address. */
 
 import { ENDINGS } from '@assay/model/job'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
@@ -15,7 +15,7 @@ import { ScheduleName } from '../parts/schedules/schedule-name.tsx'
 
 const REFRESH_MS = 5_000
 
-/** The choices of the filter: how a job ended, and the other states. */
+/** The choices of the filter: the ways in which a job ended, and the other states. */
 const STATES = [
   ...JOB_STATUSES.filter((status) => status !== 'canceled').map((status) => ({
     value: status,
@@ -97,7 +97,7 @@ export function JobsPage() {
   const { status, ending, template, schedule, batch, after, before } = useSearch({ from: '/shell/jobs' })
   const analyst = useMay('analyst')
   const filter = {
-    // An old address may hold both.
+    // An old address may hold both filters.
     job_status: ending ? undefined : status,
     ending,
     template_id: template,

@@ -1,4 +1,7 @@
-/** Sign in by the sign-in provider, a token, or user and password. In each case the browser gets a cookie, for all of its tabs. */
+/**
+ * The page to sign in by the sign-in provider, a token, or user and password. In each case the browser gets a cookie,
+ * for all of its tabs.
+ */
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useRouter, useSearch } from '@tanstack/react-router'
 import { type FormEvent, useEffect, useState } from 'react'
@@ -21,7 +24,10 @@ function credentials(way: Way, form: FormData) {
     : { username: text('username'), password: text('password') }
 }
 
-/** The address within the service. Accepts only one of this console, so that a crafted link cannot redirect to another host. */
+/**
+ * Returns the address within the service. It accepts only one of this console, so that a crafted link cannot redirect
+ * to another host.
+ */
 function ownAddress(next: string | undefined): string {
   return next !== undefined && /^\/(?![/\\])/.test(next) ? next : '/insights'
 }
@@ -69,7 +75,7 @@ function NoPerson() {
   )
 }
 
-/** The browser is back from the provider with a cookie: its sign-in begins here, too. */
+/** Begins the session when the browser is back from the provider with a cookie. */
 function useReturn(isBack: boolean, enter: (sign_in_id: string) => void) {
   const back = useQuery({ queryKey: ['back'], queryFn: () => api().me(), enabled: isBack, gcTime: 0 })
   const found = back.data?.token_id
@@ -89,17 +95,18 @@ export function SignInPage() {
     queryClient.clear()
     startSession(sign_in_id)
     const to = ownAddress(next)
-    // The page of a program that asks reads its address as it was written.
+    // The page of a program that asks for consent reads its address as the program wrote it.
     if (to.startsWith('/oauth/')) location.assign(BASE + to)
     else router.history.replace(BASE + to)
   }
   const back = useReturn(by === 'provider', enter)
-  // Only a person who has signed in herself lets a program in: a token would be refused on the next page.
+  // Only a person who has signed in herself authorizes a program. A token would be refused on the next page.
   const isPersonal = ownAddress(next).startsWith('/oauth/')
   const provider = ways.data?.provider
   const hasPassword = ways.data?.password !== false
   const way = hasPassword ? (isPersonal ? 'password' : chosen) : 'token'
-  // Nothing is shown before it is known, so that nobody types a password into a field that goes away.
+  // No form is shown until the ways to sign in are known, so that nobody types a password into a field that
+  // disappears.
   const isForm = isPersonal ? ways.data?.password === true : true
   const entry = useMutation({
     mutationFn: (form: FormData) => api().signIns.begin(credentials(way, form)),

@@ -1,4 +1,4 @@
-/** One template: what it does, its variables as a form that runs it, and its source. */
+/** The page of one template: what it does, its variables as a form that runs it, and its source. */
 
 import type { TemplateView } from '@assay/model/template'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
@@ -94,7 +94,7 @@ function Tabs({ template_id, tab, tabs }: { template_id: string; tab: Tab; tabs:
   )
 }
 
-/** What programs and makers need. */
+/** Shows the parts for programs and authors. */
 function Machinery({ template: { template_id, version, commit_id, origin } }: { template: Whole }) {
   return (
     <>
@@ -138,7 +138,7 @@ function Facts({ template }: { template: Whole }) {
   )
 }
 
-/** The values of the earlier job that the address names, to run it again. */
+/** Returns the values of the earlier job that the address names, to run it again. */
 function useEarlier(assignment_id: string | undefined) {
   return useQuery({
     queryKey: ['job', assignment_id],

@@ -1,4 +1,4 @@
-/** The gallery of templates, filtered by words and tags in the address. */
+/** The page of the gallery of templates, filtered by words and tags in the address. */
 
 import type { TemplateView } from '@assay/model/template'
 import { useQuery } from '@tanstack/react-query'
@@ -10,7 +10,7 @@ import { TextField } from '../parts/field.tsx'
 import { Empty, Loaded, Page } from '../parts/page.tsx'
 import { RepositoryNote } from '../parts/repository-note.tsx'
 
-/** It takes any metrics and no SQL. */
+/** The template to begin with, which takes any metrics and no SQL. */
 const FIRST = 'brief'
 
 function speaksOf(view: TemplateView, words: string): boolean {

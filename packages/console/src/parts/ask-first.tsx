@@ -9,14 +9,14 @@ interface AskFirstProps {
   label: string
   /** The object of the button, if several buttons on a page have the same label. */
   of?: string
-  /** Plain unless said. Small ones stand in the rows of tables. */
+  /** The look; plain by default. Small buttons stand in the rows of tables. */
   look?: keyof typeof LOOKS
   title: string
   description: ReactNode
-  /** Below the description. */
+  /** The part below the description. */
   note?: ReactNode
   action: string
-  /** Called before the question is shown: fields of its note begin anew. */
+  /** Called before the question is shown, so that fields of its note begin anew. */
   onAsk?(): void
   act(): Promise<unknown>
   onDone(): unknown

@@ -1,6 +1,6 @@
 /**
- * Dialogs by Radix, which keeps the focus inside and returns it. The overlay is our own: Radix's adds a style element
- * to lock scrolling, which the Content-Security-Policy forbids; a rule of the style sheet does it instead.
+ * Makes dialogs by Radix, which keeps the focus inside and returns it. The overlay is our own: Radix's adds a style
+ * element to lock scrolling, which the Content-Security-Policy forbids; a rule of the style sheet does it instead.
  */
 import { Dialog as Parts } from 'radix-ui'
 import type { ReactNode } from 'react'
@@ -11,7 +11,7 @@ interface DialogProps {
   description?: ReactNode
   open: boolean
   onClose(): void
-  /** Wide enough for a table. */
+  /** True for a dialog that is wide enough for a table. */
   wide?: boolean
   children: ReactNode
 }
@@ -34,7 +34,7 @@ export function Dialog({ title, description, open, onClose, wide = false, childr
   )
 }
 
-/** Asks before something that cannot be undone. A refused request is shown below the question. */
+/** Asks before an action that cannot be undone. A refused request is shown below the question. */
 export function Confirm(props: {
   title: string
   description: ReactNode

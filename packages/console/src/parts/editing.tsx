@@ -1,6 +1,6 @@
 /**
- * Shows an object, or the form that changes it; and a one-line form that creates one. An error that no field shows
- * is shown by the form.
+ * Shows an object, or the form that changes it, and a one-line form that creates one. The form shows an error that no
+ * field shows.
  */
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { Fault } from './fault.tsx'
@@ -8,7 +8,7 @@ import { useFaultFocus } from './field.tsx'
 
 interface EditableOptions {
   editable: boolean
-  /** The form; `onDone` returns to the view. */
+  /** Renders the form; `onDone` returns to the view. */
   form(onDone: () => void): ReactNode
   /** The view. */
   children: ReactNode
@@ -29,7 +29,7 @@ export function Editable({ editable, form, children }: EditableOptions) {
   )
 }
 
-/** A mutation. */
+/** The state of a mutation. */
 interface Asked {
   isPending: boolean
   isError: boolean
@@ -45,7 +45,7 @@ const submitting =
 
 interface ChangeFormOptions {
   save: Asked
-  /** Whether a field shows the error. */
+  /** True if a field shows the error. */
   shown: boolean
   onSubmit(): void
   onDone(): void
@@ -72,7 +72,7 @@ export function ChangeForm({ save, shown, onSubmit, onDone, children }: ChangeFo
 
 interface NewFormOptions {
   create: Asked
-  /** Whether a field shows the error. */
+  /** True if a field shows the error. */
   shown: boolean
   /** The label of the button. */
   action: string

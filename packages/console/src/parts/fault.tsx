@@ -1,4 +1,4 @@
-/** An error: what went wrong, the remedy, and the request id for an operator. */
+/** Shows an error: what went wrong, the remedy, and the request id for an operator. */
 
 import { ClientError } from '@assay/client'
 import { type ErrorComponentProps, Link } from '@tanstack/react-router'
@@ -7,7 +7,7 @@ import { below } from '../pages/address.ts'
 export function Fault({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   const problem = error instanceof ClientError ? error.problem : null
   const text = problem?.detail ?? (error instanceof Error ? error.message : String(error))
-  // For a body that is a file the sentence says everything.
+  // A fault of a body that is a file needs no list, because the sentence says everything.
   const faults = (problem?.errors ?? []).filter(
     ({ path, message }) => path !== 'body' || !text.includes(message),
   )

@@ -38,7 +38,9 @@ export function Field({ label, hint, fault, required = false, children }: FieldP
   )
 }
 
-/** For the `ref` of a form: after a refusal the first field with a fault has the focus, and is in sight. */
+/**
+ * Returns the `ref` of a form. After a refusal the first field with a fault gets the focus and is scrolled into view.
+ */
 export function useFaultFocus(error: unknown) {
   const form = useRef<HTMLFormElement>(null)
   useEffect(() => {
@@ -59,7 +61,7 @@ export function TextField({ label, hint, fault, required, ...input }: TextProps)
 
 type LinesProps = Omit<FieldProps, 'children'> & Omit<ComponentProps<'textarea'>, 'children' | 'required'>
 
-/** Several lines of plain text. */
+/** A field of several lines of plain text. */
 export function LinesField({ label, hint, fault, required, ...text }: LinesProps) {
   return (
     <Field label={label} hint={hint} fault={fault} required={required}>

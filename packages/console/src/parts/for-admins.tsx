@@ -1,4 +1,4 @@
-/** Content for admins; other users see whom to ask. */
+/** Shows content to admins. Other users are told whom to ask. */
 import type { ReactNode } from 'react'
 import { useMay, useMe } from '../api.ts'
 import { Empty, Loaded } from './page.tsx'

@@ -1,9 +1,9 @@
-/** The mark in the header of every page while something fails. */
+/** The mark in the header of every page while the service has a failure. */
 import { Link } from '@tanstack/react-router'
 import { useIsLimited } from '../api.ts'
 import { useTroubles } from '../troubles.ts'
 
-/** Renders nothing if nothing fails, and for users who may not see failures. */
+/** Shows the mark. Renders nothing if nothing fails, and for users who may not see failures. */
 export function HealthMark() {
   return useIsLimited() ? null : <Mark />
 }

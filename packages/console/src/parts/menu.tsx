@@ -25,7 +25,7 @@ export function Menu({
   )
 }
 
-/** `more`: a second line. */
+/** An item of a menu. `more`: a second line. */
 export function MenuItem(props: { onSelect(): void; more?: string; children: ReactNode }) {
   const { onSelect, more, children } = props
   return (

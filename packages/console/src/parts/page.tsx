@@ -1,4 +1,4 @@
-/** The frame of a page: its heading, which is also the title of the tab, and what can be done there. */
+/** The frame of a page: its heading, which is also the title of the tab, and its actions. */
 import { type ReactNode, useEffect } from 'react'
 import { Fault } from './fault.tsx'
 
@@ -40,7 +40,7 @@ interface Answer<Data> {
   refetch(): unknown
 }
 
-/** The data of a query; while it loads a note, after a failure the error. */
+/** Shows the data of a query. While it loads it shows a note, and after a failure the error. */
 export function Loaded<Data>({ query, children }: { query: Answer<Data>; children(data: Data): ReactNode }) {
   if (query.data !== undefined) return children(query.data)
   if (query.error) return <Fault error={query.error} onRetry={() => void query.refetch()} />
@@ -51,7 +51,7 @@ export function Loaded<Data>({ query, children }: { query: Answer<Data>; childre
   )
 }
 
-/** An empty list, with the next step. */
+/** Shows an empty list, with the next step. */
 export function Empty({ title, children }: { title: string; children: ReactNode }) {
   return (
     <div className="empty">

@@ -1,4 +1,4 @@
-/** A small table of text. It scrolls by itself where it is too wide. */
+/** A small table of text. It scrolls if it is too wide for its place. */
 import type { ReactNode } from 'react'
 
 export function PlainTable({

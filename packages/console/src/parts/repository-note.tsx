@@ -1,10 +1,10 @@
-/** Above the templates: which commit of the repository is served, and why the newest one was refused. */
+/** Shows above the templates which commit of the repository is served, and why the newest one was refused. */
 import type { RepositoryView } from '@assay/client'
 import { useQuery } from '@tanstack/react-query'
 import { api, useIsLimited } from '../api.ts'
 import { Time } from './show.tsx'
 
-/** It is looked at again while an author may wait for a push. */
+/** The milliseconds between refreshes while an author may wait for a push. */
 const AGAIN_MS = 10_000
 const FAULTS_SHOWN = 20
 

@@ -61,7 +61,7 @@ function Sections() {
   )
 }
 
-/** After a navigation the heading of the new page gets the focus, so that a screen reader announces it. */
+/** Moves the focus to the heading of the new page after a navigation, so that a screen reader announces it. */
 function useFocusAfterMove() {
   const path = useRouterState({ select: (state) => state.location.pathname })
   const first = useRef(true)

@@ -28,7 +28,7 @@ const STATE_SIGNS: Record<JobStatus | DeliveryStatus, string> = {
   failed: '✕',
 }
 
-/** A state as a word and a sign, so that it never depends on colour alone. */
+/** Shows a state as a word and a sign, so that it never depends on colour alone. */
 export function State({ status }: { status: JobStatus | DeliveryStatus }) {
   return (
     <span className={`state state-${status}`}>
@@ -68,7 +68,7 @@ export function Copy({
   )
 }
 
-/** A secret that is shown only once. */
+/** Shows a secret, which is shown only once. */
 export function Secret({ label, value }: { label: string; value: string }) {
   return (
     <div className="secret" role="status">

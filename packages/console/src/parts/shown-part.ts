@@ -1,8 +1,8 @@
-/** On a narrow page a line of links scrolls: the one of the present page is scrolled into view. */
+/** Scrolls a line of links on a narrow page, so that the link of the present page is in view. */
 import { useRouterState } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
 
-/** `count`: how many links there are. They may come one after the other. */
+/** Keeps the present link in view. `count`: the number of links, which may appear one after the other. */
 export function useShownPart(count: number) {
   const path = useRouterState({ select: (state) => state.resolvedLocation?.pathname })
   const nav = useRef<HTMLElement>(null)

@@ -4,7 +4,7 @@ import { useMay } from '../api.ts'
 
 interface SubmitProps {
   pending: boolean
-  /** What stands beside the button. */
+  /** The part beside the button. */
   beside?: ReactNode
   /** The label of the button. */
   children: ReactNode

@@ -1,4 +1,4 @@
-/** A user by name if the session may know it: one's own for all, every name for admins. */
+/** Shows a user by name if the session may know it. Users may know their own name, and admins every name. */
 import { useQuery } from '@tanstack/react-query'
 import { api, useMay, useMe } from '../api.ts'
 import { ShortId } from './show.tsx'

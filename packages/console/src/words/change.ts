@@ -1,4 +1,4 @@
-/** How the figure of an insight moved since the period before, in words. Pure. */
+/** Describes in words how the figure of an insight changed since the period before. Pure. */
 import type { InsightCard } from '@assay/client'
 import { isLevel } from '@assay/model/change'
 
@@ -10,7 +10,10 @@ function rounded(value: number): string {
   return Number(value.toPrecision(value < 10 ? 2 : 3)).toLocaleString('en')
 }
 
-/** What a printed percentage multiplies its value by: 100 where the value is a share, 1 where it is in percent already. */
+/**
+ * Returns the factor from a value to its printed percentage: 100 if the value is a share, 1 if it is in per cent
+ * already.
+ */
 function percentOf(text: string, value: number): number | null {
   const shown = /^-?([\d,]*\.?\d+)\s?%/u.exec(text)
   if (!shown) return null
@@ -21,9 +24,9 @@ function percentOf(text: string, value: number): number | null {
 export interface Moved {
   /** "up", "down" or "level". */
   direction: 'up' | 'down' | 'level'
-  /** "up 3.7 points"; "up 12 %"; "level". */
+  /** The change in words: "up 3.7 points"; "up 12 %"; "level". */
   words: string
-  /** The period or day that it is compared with. */
+  /** The period or day of the earlier figure. */
   since: string
 }
 
@@ -58,8 +61,8 @@ function moveOf(text: string, now: number, before: number): Move {
 }
 
 /**
- * The change as the text prints its value: 1.9 beside "16.2 minutes" is "1.9 minutes". Returns null where it prints
- * another number.
+ * Returns the change as the text prints its value: 1.9 beside "16.2 minutes" is "1.9 minutes". Returns null if the
+ * text prints another number.
  */
 function printedLike(text: string, value: number, change: number): string | null {
   const shown = /[-−]?([\d,]*\.?\d+)/u.exec(text)
@@ -73,7 +76,10 @@ function printedLike(text: string, value: number, change: number): string | null
   return text.replace(shown[0], printed)
 }
 
-/** How a figure that is printed so moved: a share in points, others in their unit and in per cent of the value before. */
+/**
+ * Returns the change of a figure with this printed text, in words: a share in points, others in their unit and in per
+ * cent of the value before.
+ */
 export function changeInWords(text: string, now: number, before: number): string {
   const { direction, words } = moveOf(text, now, before)
   if (direction === 'level') return now === before ? 'the same' : 'about the same'
@@ -84,12 +90,12 @@ export function changeInWords(text: string, now: number, before: number): string
   return `${direction} ${amount}${share}`
 }
 
-/** The figure as a reader reads it: with its unit, unless it is printed with one. */
+/** Returns the figure as a reader reads it: with its unit, unless it is printed with one. */
 export function figureText({ text, unit }: NonNullable<InsightCard['figure']>): string {
   return unit === null || text.endsWith(unit) || /\p{L}|%$/u.test(text) ? text : `${text} ${unit}`
 }
 
-/** The points of a line through the values in a box of this size; the first stands left. */
+/** Returns the points of a line through the values in a box of this size, with the first on the left. */
 export function linePoints(values: readonly number[], width: number, height: number): [number, number][] {
   const [low, high] = [Math.min(...values), Math.max(...values)]
   const step = values.length > 1 ? width / (values.length - 1) : 0

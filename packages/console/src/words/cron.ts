@@ -1,4 +1,4 @@
-/** A cron expression in words, and one written by choices. Pure. */
+/** Writes a cron expression in words, and an expression from choices. Pure. */
 import { CRON_NAMES } from '@assay/model/cron-names'
 import { MONTHS, WEEKDAYS } from '@assay/model/dates'
 
@@ -8,13 +8,13 @@ function listed(words: readonly string[]): string {
   return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`
 }
 
-/** The numbers of "6" or "6,18"; null for any other field. */
+/** Returns the numbers of "6" or "6,18"; null for any other field. */
 function numbersOf(field: string): number[] | null {
   const items = field.split(',')
   return items.every((item) => NUMBER.test(item)) ? items.map(Number) : null
 }
 
-/** The full word for a number or an abbreviation. */
+/** Returns the full word for a number or an abbreviation. */
 function wordOf(item: string, words: readonly string[], first: number): string | undefined {
   if (NUMBER.test(item)) return words[(Number(item) - first) % words.length]
   return item.length === 3
@@ -32,7 +32,7 @@ function daysOf(field: string): string | null {
   return days.every((day) => day !== undefined) ? `every ${listed(days)}` : null
 }
 
-/** The days of an expression: "every day", "Monday to Friday", "on day 1 of each month". */
+/** Returns the days of an expression: "every day", "Monday to Friday", "on day 1 of each month". */
 function dates(day: string, month: string, weekday: string): string | null {
   if (month === '*' && day === '*') return weekday === '*' ? 'every day' : daysOf(weekday)
   if (weekday !== '*') return null
@@ -46,13 +46,13 @@ function dates(day: string, month: string, weekday: string): string | null {
 
 const two = (value: number): string => String(value).padStart(2, '0')
 
-/** A step that restarts at each hour or day is regular only if it divides it. */
+/** Returns the step of a field. A step that restarts at each hour or day is regular only if it divides it. */
 function stepOf(field: string, whole: number): number | null {
   const step = Number(/^\*\/(\d{1,2})$/.exec(field)?.[1] ?? Number.NaN)
   return step > 1 && whole % step === 0 ? step : null
 }
 
-/** The frequency within a day; null if the expression has fixed times. */
+/** Returns the frequency within a day; null if the expression has fixed times. */
 function rhythm(minute: string, hour: string): string | null {
   const minutes = stepOf(minute, 60)
   if (hour === '*' && minute === '*') return 'every minute'
@@ -63,7 +63,7 @@ function rhythm(minute: string, hour: string): string | null {
   return hours === null ? null : `every ${hours} hours${minute === '0' ? '' : ` at minute ${minute}`}`
 }
 
-/** Returns null if no short sentence describes the expression. */
+/** Returns the expression in words; null if no short sentence describes it. */
 export function cronWords(line: string): string | null {
   const fields = (CRON_NAMES[line.trim().toLowerCase()] ?? line).trim().split(/\s+/)
   if (fields.length !== 5) return null
@@ -77,14 +77,14 @@ export function cronWords(line: string): string | null {
   return `${when} at ${listed(hours.map((at) => `${two(at)}:${two(minutes[0]!)}`))}`
 }
 
-/** The expression for days and a time of the day, "08:30". */
+/** Returns the expression for days and a time of the day, "08:30". */
 export function cronAt(days: string | null, time: string): string {
   if (days === null) return '0 * * * *'
   const [hour = '6', minute = '0'] = time.split(':')
   return `${Number(minute)} ${Number(hour)} ${days}`
 }
 
-/** The time and the days of an expression with one time a day; null for any other. */
+/** Returns the time and the days of an expression with one time a day; null for any other. */
 export function timeOf(cron: string): { time: string; days: string } | null {
   const [, minute, hour, days] =
     /^(\d{1,2}) (\d{1,2}) (\S+ \S+ \S+)$/.exec(cron.trim().replaceAll(/\s+/g, ' ')) ?? []

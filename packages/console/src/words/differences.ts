@@ -8,10 +8,10 @@ import { changeInWords } from './change.ts'
 interface FigureDifference {
   key: string
   label: string
-  /** Null if this run has none. */
+  /** The figure of this run; null if it has none. */
   now: string | null
   before: string | null
-  /** "up 3.7 points", "the same", "new", "gone". */
+  /** The change: "up 3.7 points", "the same", "new", "gone". */
   change: string
 }
 
@@ -19,7 +19,7 @@ export interface FindingDifference {
   key: string
   now: string | null
   before: string | null
-  /** The change; null if it is as sure as before and of the same direction. */
+  /** The change; null if the finding is as sure as before and of the same direction. */
   change: string | null
 }
 
@@ -29,7 +29,7 @@ interface VariableDifference {
   before: string
 }
 
-/** The keys of both, those of the first in their order. */
+/** Returns the keys of both, with those of the first in their order. */
 const keysOf = (now: ReadonlyMap<string, unknown>, before: ReadonlyMap<string, unknown>): string[] => [
   ...new Set([...now.keys(), ...before.keys()]),
 ]
@@ -43,7 +43,7 @@ interface Figure {
 const numberOf = (value: unknown): number | null =>
   typeof value === 'number' && Number.isFinite(value) ? value : null
 
-/** The tiles by what they are of, then the facts that no tile shows. A repeated name gets a number. */
+/** Returns the tiles by their subject, then the facts that no tile shows. A repeated name gets a number. */
 function figuresOf({ reading, facts }: Insight): Map<string, Figure> {
   const figures = new Map<string, Figure>()
   const add = (name: string, figure: Figure): void => {
@@ -83,7 +83,7 @@ type Grouped = Outcome & { by?: unknown; groups?: unknown }
 
 const findingKey = (block: string, by: string | null): string => (by === null ? block : `${block}, ${by}`)
 
-/** Every outcome by its block, and by its group where there are groups. */
+/** Returns every outcome by its block, and by its group if there are groups. */
 function outcomesOf({ analyses }: Insight): Map<string, Outcome> {
   const found = new Map<string, Outcome>()
   for (const [block, outcome] of Object.entries(analyses)) {
@@ -96,7 +96,7 @@ function outcomesOf({ analyses }: Insight): Map<string, Outcome> {
   return found
 }
 
-/** The outcomes whose sentences the text prints; all of them where nobody noted it. */
+/** Returns the outcomes whose sentences the text prints, or all of them if the insight does not record that. */
 function printedIn({ reading }: Insight, outcomes: ReadonlyMap<string, Outcome>): string[] {
   return reading ? reading.proofs.map(({ block, by }) => findingKey(block, by)) : [...outcomes.keys()]
 }
@@ -105,7 +105,7 @@ const SUREST: readonly Grade[] = ['firm', 'likely', 'unclear', 'withheld']
 
 type Direction = 'up' | 'down'
 
-/** Where it points, if it is sure enough to point anywhere. */
+/** Returns the direction of an outcome; null if it is not sure enough for one. */
 function directionOf(outcome: Outcome): Direction | null {
   if (outcome.grade !== 'firm' && outcome.grade !== 'likely') return null
   if (outcome.direction === 'increasing') return 'up'
@@ -126,7 +126,10 @@ function became(now: Outcome, before: Outcome): string | null {
   return `${surer > 0 ? 'Surer' : 'Less sure'}: ${sure(now.grade)} now, ${sure(before.grade)} before.`
 }
 
-/** Those that either text prints. One that only one of them prints is still matched where both computed it. */
+/**
+ * Returns the differences of the findings that either text prints. A finding that only one of them prints is still
+ * matched if both runs computed it.
+ */
 export function findingDifferences(insight: Insight, earlier: Insight): FindingDifference[] {
   const [now, before] = [outcomesOf(insight), outcomesOf(earlier)]
   const printed = new Set([...printedIn(insight, now), ...printedIn(earlier, before)])
@@ -152,7 +155,7 @@ function isPeriod(value: unknown): value is Period {
 const daysOf = ({ start, end }: Period): number =>
   Math.round((Date.parse(end) - Date.parse(start)) / 86_400_000)
 
-/** Variables but periods, and the version of the template, where they differ. */
+/** Returns the differences of variables other than periods, and of the version of the template. */
 export function variableDifferences(insight: Insight, earlier: Insight): VariableDifference[] {
   const valuesOf = ({ lineage }: Insight) =>
     new Map<string, unknown>([
@@ -179,7 +182,7 @@ export function unequalPeriods(insight: Insight, earlier: Insight): string | nul
     const other = earlier.lineage.variables[name]
     if (!isPeriod(own) || !isPeriod(other)) continue
     const [now, before] = [daysOf(own), daysOf(other)]
-    // Months have 28 to 31 days.
+    // Months have 28 to 31 days, so such lengths are alike.
     if (Math.abs(now - before) > 3 || (now !== before && Math.min(now, before) < 28))
       return `This run covers ${now} ${now === 1 ? 'day' : 'days'}, the other ${before}: their totals cannot be compared.`
   }

@@ -1,4 +1,4 @@
-/** Times, durations and sizes as text. Pure. */
+/** Writes times, durations and sizes as text. Pure. */
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 const STEPS = [
   ['second', 60],
@@ -7,7 +7,7 @@ const STEPS = [
   ['day', 30],
 ] as const
 
-/** "3 minutes ago"; the date if it is more than a month ago. */
+/** Returns "3 minutes ago", or the date if it is more than a month ago. */
 export function ago(at: string, now = Date.now()): string {
   let span = (Date.parse(at) - now) / 1000
   for (const [unit, most] of STEPS) {
@@ -17,7 +17,7 @@ export function ago(at: string, now = Date.now()): string {
   return at.slice(0, 10)
 }
 
-/** "2 h 5 min": the two largest units; a unit of zero is left out. */
+/** Returns a duration such as "2 h 5 min", in the two largest units. A unit of zero is left out. */
 export function duration(ms: number): string {
   if (ms < 1000) return `${ms < 10 ? Number(ms.toFixed(1)) : Math.round(ms)} ms`
   if (ms < 60_000) return `${Number((ms / 1000).toFixed(1))} s`
@@ -33,12 +33,12 @@ export function between(from: string | null, to: string | null): string {
   return from === null || to === null ? '–' : duration(Date.parse(to) - Date.parse(from))
 }
 
-/** A retry schedule in words. `seconds` are the waits between tries. */
+/** Returns a retry schedule in words. `seconds`: the waits between tries. */
 export function triesOf(seconds: readonly number[]): string {
   return `${seconds.length + 1}: at once${seconds.map((wait) => `, ${duration(wait * 1000)}`).join('')} later each`
 }
 
-/** "1.5 MB": in decimal units, as in the settings. */
+/** Returns a size such as "1.5 MB", in decimal units, as in the settings. */
 export function size(bytes: number): string {
   const units = ['bytes', 'kB', 'MB', 'GB', 'TB']
   let [shown, unit] = [bytes, 0]
@@ -46,7 +46,7 @@ export function size(bytes: number): string {
   return `${Number(shown.toPrecision(3)).toLocaleString('en')} ${units[unit]}`
 }
 
-/** The value of a datetime-local field, in the reader's zone, as RFC 3339; undefined if it is not a time. */
+/** Returns the value of a datetime-local field, in the reader's zone, as RFC 3339; undefined if it is not a time. */
 export function localMoment(text: string | undefined): string | undefined {
   const at = text === undefined ? Number.NaN : new Date(text).getTime()
   return Number.isNaN(at) ? undefined : new Date(at).toISOString()

@@ -1,4 +1,4 @@
-/** Where a template or a metric comes from, in words. */
+/** Names the origin of a template or a metric, in words. */
 export const ORIGINS = {
   shipped: 'Ships with Assay: read-only',
   folder: 'From a folder of the service: read-only',

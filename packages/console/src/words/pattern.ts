@@ -1,4 +1,4 @@
-/** A pattern of a variable in words: "3 capital letters". Null for one that words would not make plainer. */
+/** Describes a pattern of a variable in words: "3 capital letters". Returns null if words would not be clearer. */
 
 type Part = [what: string, least: number, most: number]
 
@@ -20,7 +20,7 @@ const SINGULAR: Record<string, string> = {
 const listed = (names: readonly string[], word: string): string =>
   names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} ${word} ${names.at(-1)}`
 
-/** "A-Z0-9_" */
+/** Describes a class of characters such as "A-Z0-9_". */
 function classWords(inside: string): string | null {
   const names: string[] = []
   let left = inside
@@ -52,7 +52,7 @@ function quantity(text: string): [least: number, most: number, length: number] {
   return [from, comma === undefined ? from : most ? Number(most) : Number.POSITIVE_INFINITY, all.length]
 }
 
-/** Returns null if the pattern has a part without words. */
+/** Returns the parts; null if the pattern has a part without words. */
 function partsOf(pattern: string): Part[] | null {
   const parts: Part[] = []
   let left = pattern
@@ -70,7 +70,7 @@ function partsOf(pattern: string): Part[] | null {
   return parts
 }
 
-/** Neighbouring signs are one text: “ORD-”. */
+/** Joins neighbouring signs to one text: “ORD-”. */
 function joined(parts: readonly Part[]): Part[] {
   const all: Part[] = []
   for (const part of parts) {

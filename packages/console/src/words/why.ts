@@ -16,10 +16,10 @@ function lastFault({ error, status_code }: Attempt): string {
   return ` The last attempt failed${what}: ${error.detail} ${ADVICE[error.class]}`
 }
 
-/** The stored error of a receiver, "class: detail", without its class, which is a name for programs. */
+/** Returns the stored error of a receiver, "class: detail", without its class, which is a name for programs. */
 export const reasonWords = (reason: string): string => reason.replace(/^[a-z_]+: /, '')
 
-/** The sentence of an existing delivery. `attempts` oldest first. */
+/** Returns the sentence of an existing delivery. `attempts`: oldest first. */
 export function whyDelivery(
   delivery: DeliveryView & { attempts: readonly Attempt[] },
   receiver: Pick<ReceiverView, 'status' | 'disabled_reason' | 'breaker'> | undefined,
@@ -53,7 +53,7 @@ function endingEvent({ job_status, error }: JobView): EventType | null {
   return error?.code === 'canceled_by_user' ? 'job.canceled' : 'job.failed'
 }
 
-/** The sentence of a job that has no delivery at the receiver. */
+/** Returns the sentence of a job that has no delivery at the receiver. */
 export function whyNone(job: JobView, receiver: ReceiverView, noun: Noun): string {
   const { subscription_id, presence_name, events, status, created_at, include_skipped = false } = receiver
   const ending = endingEvent(job)

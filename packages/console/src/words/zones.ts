@@ -1,4 +1,4 @@
-/** Times in a schedule's time zone, and days and hours in the reader's. Pure but for the reader's zone. */
+/** Converts times in a schedule's time zone, and days and hours in the reader's. Pure except for the reader's zone. */
 
 export function ownZone(): string {
   return Intl.DateTimeFormat().resolvedOptions().timeZone
@@ -28,19 +28,19 @@ function formatOf(time_zone: string): Intl.DateTimeFormat {
   return made
 }
 
-/** "Mon, 30 Mar 2026, 06:30 CEST" */
+/** Returns a time such as "Mon, 30 Mar 2026, 06:30 CEST". */
 export function momentIn(time_zone: string, at: string): string {
   return formatOf(time_zone).format(new Date(at))
 }
 
-/** The value of a datetime-local field for an instant; empty for none. */
+/** Returns the value of a datetime-local field for an instant; empty for none. */
 export function localInput(at: string | null): string {
   if (at === null) return ''
   const moment = new Date(at)
   return new Date(moment.getTime() - moment.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 }
 
-/** The instant of such a value in the reader's zone; null for none. */
+/** Returns the instant of such a value in the reader's zone; null for none. */
 export function instantOf(value: string): string | null {
   if (value === '') return null
   const at = new Date(value)

@@ -4,7 +4,7 @@ import type { MetricView } from '@assay/model/metric'
 export const GRAINS = ['hour', 'day', 'week', 'month', 'quarter', 'year'] as const
 export type Grain = (typeof GRAINS)[number]
 
-/** How many rows become one number. */
+/** The ways in which rows become one number. */
 export const HOWS = ['rows', 'sum', 'mean', 'per', 'different', 'most', 'least'] as const
 export type How = (typeof HOWS)[number]
 
@@ -38,13 +38,13 @@ export type BuiltOf =
 
 export interface Choices {
   of: BuiltOf
-  /** Of a metric: how values of several steps make one. */
+  /** The way in which values of several steps make one; only for a metric. */
   adding?: MetricView['adding']
   how: How
   column: string
   /** The divisor of a ratio. */
   per: string
-  /** The column of times; empty: there is none. */
+  /** The column of times; empty for none. */
   time: string
   grain: Grain
   dimensions: readonly string[]
@@ -61,17 +61,17 @@ export function addingOf({ of, how, adding }: Choices): 'sum' | 'ratio' | 'none'
   return how === 'mean' || how === 'per' ? 'ratio' : 'none'
 }
 
-/** Names that the columns of the blocks have. */
+/** Names that columns of the blocks already have. */
 const TAKEN = new Set(['time', 'value', 'total', 'n'])
 
-/** The dimensions that a template can ask for. */
+/** Returns the dimensions that a template can ask for. */
 export const partsOf = ({ of, dimensions }: Choices): string[] =>
   dimensions.filter((name) => 'metric' in of || !TAKEN.has(name.toLowerCase()))
 
-/** Whether a template can hold the name of a column. */
+/** Tells whether a template can hold the name of a column. */
 export const isWritable = (name: string): boolean => !/[\p{Cc}\p{Zl}\p{Zp}]|\{[{%]|```|~~~/u.test(name)
 
-/** The questions that the choices can answer. */
+/** Returns the questions that the choices can answer. */
 export function questionsFor(choices: Choices): Question[] {
   const { of, how, time } = choices
   const metric = 'metric' in of
@@ -100,7 +100,7 @@ export function missingOf(choices: Choices, kind: 'metric' | 'template'): string
 
 const words = (name: string): string => name.replaceAll(/[_\s]+/g, ' ').trim()
 
-/** The name of the table: "orders" of "uploads/2025/orders.csv". */
+/** Returns the name of the table: "orders" of "uploads/2025/orders.csv". */
 export function tableName(of: BuiltOf): string {
   if ('metric' in of) return of.metric
   const name =
@@ -118,7 +118,7 @@ export function labelOf({ of, how, column, per }: Choices): string {
   return `${before[how]} ${name}`
 }
 
-/** A name that a metric may have. */
+/** Returns a name that a metric may have. */
 export function metricName(choices: Choices): string {
   const name = `${tableName(choices.of)} ${choices.how === 'rows' ? 'rows' : labelOf(choices)}`
   const plain = name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_')

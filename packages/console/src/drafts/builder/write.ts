@@ -12,15 +12,15 @@ import {
 
 const column = (name: string): string => `"${name.replaceAll('"', '""')}"`
 /**
- * Writes a YAML text: words as they are; anything else, and words that YAML reads as another value, quoted as JSON,
- * which YAML reads.
+ * Writes a YAML text. Plain words stay as they are. Any other text, and words that YAML reads as another value, are
+ * quoted as JSON, which YAML reads.
  */
 const yaml = (text: string): string =>
   /^[A-Za-z]\w*(?: \w+)*$/.test(text) && !/^(?:true|false|null)$/i.test(text) ? text : JSON.stringify(text)
-/** Expressions hold double quotes. */
+/** Quotes an expression with single quotes, because expressions hold double quotes. */
 const single = (text: string): string => `'${text.replaceAll("'", "''")}'`
 const list = (texts: readonly string[]): string => `[${texts.map(yaml).join(', ')}]`
-/** Text in prose and in titles: no Liquid, no quotes, no line ends. */
+/** Returns a text for prose and titles, without Liquid, quotes and line ends. */
 const plain = (text: string): string => text.replaceAll(/[{}%"\\\s]+/g, ' ').trim()
 const opening = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
@@ -30,7 +30,7 @@ function sourceText({ of }: Choices): string {
   return `{ ${[`file: ${yaml(file.file)}`, ...file.lines].join(', ')} }`
 }
 
-/** The expression of a metric; SQL reads it alike. */
+/** Returns the expression of a metric. SQL reads it in the same way. */
 function expression({ how, column: name, per }: Choices): string {
   const of = column(name)
   if (how === 'rows') return 'count(*)'
@@ -58,7 +58,7 @@ export function metricText(choices: Choices): string {
 
 const fence = (kind: string, name: string, text: string): string => `\`\`\`${kind} ${name}\n${text}\n\`\`\`\n`
 
-/** The period that the latest one is compared by. */
+/** The period that is compared with the latest one, by grain. */
 const PERIODS: Record<Grain, string> = {
   hour: 'day',
   day: 'month',
@@ -70,7 +70,7 @@ const PERIODS: Record<Grain, string> = {
 
 interface Answer {
   method: string
-  /** The block that it reads: over time, or also by the parts. */
+  /** The block that the answer reads: over time, or also by the parts. */
   of: 'main' | 'parts' | 'rows'
   options: string[]
   chart: string
@@ -86,7 +86,7 @@ function answerOf(choices: Choices, parts: readonly string[], part: string): Ans
   const adding = addingOf(choices)
   const [total, n] = metric ? ['numerator', 'denominator'] : ['total', 'n']
   const drivers = adding === 'ratio' ? [`numerator: ${total}`, `denominator: ${n}`] : ['value: value']
-  // A metric says itself how its steps make a period.
+  // A metric defines itself how its steps make a period.
   const made = metric || adding === 'sum' ? [] : ['aggregate: mean']
   const table = `{% table answer.rows, limit: 20, columns: { segment: "${title}", value: "Value", share: "Share" }, fmt: { share: "pct1" } %}`
   const answers: Record<Question, Answer> = {
@@ -116,7 +116,7 @@ function answerOf(choices: Choices, parts: readonly string[], part: string): Ans
   return answers[choices.question]
 }
 
-/** The blocks by SQL over a file. */
+/** Returns the blocks by SQL over a file. */
 function sqlBlock(name: Answer['of'], choices: Choices, parts: readonly string[]): string {
   const { how, time, grain, per } = choices
   const at = column(time)
@@ -154,7 +154,7 @@ function metricBlock(name: Answer['of'], choices: Choices, parts: readonly strin
   return fence('metric', name, `metric: ${metric}\ngrain: ${choices.grain}${by}`)
 }
 
-/** One question over one measure. It runs as it is. */
+/** Returns a template with one question over one measure. It runs without changes. */
 export function templateText(choices: Choices): string {
   const { of, label, unit, good, question } = choices
   const metric = 'metric' in of

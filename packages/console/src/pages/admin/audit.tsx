@@ -1,4 +1,7 @@
-/** The audit trail, newest first: who did what to which object, when and from where. The filters are in the address. */
+/**
+ * The page of the audit trail, newest first: who did what to which object, when and from where. The filters are in the
+ * address.
+ */
 
 import type { AuditAction, AuditRecord } from '@assay/model/audit'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
@@ -68,7 +71,7 @@ function Filters() {
   )
 }
 
-/** The page of a record's object; null if it has none or was deleted. */
+/** Returns the page of a record's object; null if it has none or was deleted. */
 function placeOf(action: AuditAction, id: string) {
   const [noun, deed] = action.split('.')
   if (deed === 'delete') return null

@@ -1,4 +1,4 @@
-/** The nodes and the queue. */
+/** The page of the nodes and the queue. */
 import { useQuery } from '@tanstack/react-query'
 import { api } from '../../api.ts'
 import { JOB_WORDS } from '../../names.ts'

@@ -1,13 +1,13 @@
-/** The rules of what may leave a workspace as its form holds them, and the change that a draft makes. */
+/** Converts the rules of what may leave a workspace to those of its form, and a draft to the change that it makes. */
 import type { OutgoingView } from '@assay/client'
 import { OUTGOING_KINDS, type OutgoingKind } from '@assay/model/outgoing'
 import { api } from '../../api.ts'
 
 export interface RulesDraft {
-  /** As typed; empty: as every workspace has it. */
+  /** The budgets as typed. An empty text stands for that of every workspace. */
   budgets: Record<OutgoingKind, string>
   model: boolean
-  /** Whether a list narrows the hosts, and its lines. */
+  /** Whether a list restricts the hosts. The next field holds its lines. */
   narrowsHosts: boolean
   hosts: string
   ownDomains: boolean
@@ -33,7 +33,7 @@ export function draftOf({ budgets, model, hosts, mail_domains }: OutgoingView): 
   }
 }
 
-/** What is wrong with budgets as they are typed, by the paths of the API's faults. */
+/** Returns the faults of budgets as typed, by the paths of the API's faults. */
 export function budgetFaults({ budgets }: RulesDraft): Record<string, string> {
   const wrong = OUTGOING_KINDS.filter((kind) => !/^\d{0,10}$/.test(budgets[kind].trim()))
   return Object.fromEntries(
@@ -41,7 +41,7 @@ export function budgetFaults({ budgets }: RulesDraft): Record<string, string> {
   )
 }
 
-/** The fields that differ; nothing else is sent, so that the audit trail names what was changed. */
+/** Returns the fields that differ. Nothing else is sent, so that the audit trail names what was changed. */
 export function changeOf(draft: RulesDraft, present: OutgoingView): Change {
   const before = draftOf(present)
   const budgets = OUTGOING_KINDS.map((kind) => [kind, draft.budgets[kind].trim()] as const)
@@ -59,7 +59,7 @@ export function changeOf(draft: RulesDraft, present: OutgoingView): Change {
   }
 }
 
-/** The faults of a list, each with the line that it is about. */
+/** Returns the faults of a list, each with the line that it is about. */
 export function listFault(
   faults: Record<string, string>,
   name: 'hosts' | 'mail_domains',

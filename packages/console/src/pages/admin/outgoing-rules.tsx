@@ -1,4 +1,7 @@
-/** The rules of what may leave a workspace: budgets, the model, hosts, domains of mail. The operator changes them. */
+/**
+ * Shows the rules of what may leave a workspace: budgets, the model, hosts, domains of mail. The operator changes
+ * them.
+ */
 
 import type { OutgoingView } from '@assay/client'
 import { KIND_WORDS, OUTGOING_KINDS, type OutgoingKind } from '@assay/model/outgoing'
@@ -166,7 +169,7 @@ function RulesForm({ rules, onDone }: { rules: OutgoingView; onDone(): void }) {
   )
 }
 
-/** `editable`: the caller is an operator, who alone may change them. */
+/** Shows the rules. `editable`: whether the caller is an operator, who alone may change them. */
 export function Rules({ rules, editable }: { rules: OutgoingView; editable: boolean }) {
   return (
     <section className="rules">

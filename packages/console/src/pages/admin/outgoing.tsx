@@ -21,7 +21,7 @@ import { size } from '../../words/durations.ts'
 import { kindWords, OUTGOING, Rules } from './outgoing-rules.tsx'
 
 const DAYS = 14
-/** Workspaces that can be chosen. */
+/** The most workspaces that can be chosen. */
 const MOST = 200
 
 interface StoppedProps {
@@ -110,7 +110,7 @@ function Days({ days }: Pick<OutgoingView, 'days'>) {
   )
 }
 
-/** For operators: whose rules are shown. The choice is in the address. */
+/** Lets operators choose the workspace whose rules are shown. The choice is in the address. */
 function WorkspaceChoice({ chosen }: { chosen: string }) {
   const navigate = useNavigate({ from: '/system/outgoing' })
   const all = useQuery({ queryKey: ['workspaces'], queryFn: () => api().workspaces.list({ limit: MOST }) })

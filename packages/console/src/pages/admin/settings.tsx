@@ -1,4 +1,4 @@
-/** The settings of this node as they were resolved; secrets are hidden by the service. */
+/** The page of the settings of this node as they were resolved. The service hides secrets. */
 import { useQuery } from '@tanstack/react-query'
 import { Fragment, useState } from 'react'
 import { api } from '../../api.ts'
@@ -6,7 +6,7 @@ import { TextField } from '../../parts/field.tsx'
 import { ListTable } from '../../parts/lists/list-table.tsx'
 import { Loaded } from '../../parts/page.tsx'
 
-/** A long name breaks after an underscore. */
+/** Shows the name of a setting. A long name breaks after an underscore. */
 function SettingName({ env }: { env: string }) {
   return (
     <code>

@@ -1,4 +1,4 @@
-/** Tokens: made here and shown once, listed, revoked. */
+/** The page of tokens, which are made here and shown once, listed and revoked. */
 
 import { LOGIN_TOKEN, SCOPES, type Scope, type Token } from '@assay/model/token'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
@@ -84,11 +84,11 @@ function NewToken() {
   )
 }
 
-/** The end of a day in the reader's time zone, and the day of an end. */
+/** Returns the end of a day in the reader's time zone. The next function returns the day of an end. */
 const lastDay = (day: string): string => new Date(`${day}T23:59:59`).toISOString()
 const dayOf = (expires_at: string | null): string => localInput(expires_at).slice(0, 10)
 
-/** The scopes that are not above the highest of a token. */
+/** Returns the scopes that are not above the highest of a token. */
 function fewerThan(scopes: readonly Scope[]) {
   const highest = Math.max(...scopes.map((scope) => SCOPES.indexOf(scope)))
   return SCOPE_OPTIONS.slice(0, highest + 1)

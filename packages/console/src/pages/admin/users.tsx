@@ -1,4 +1,4 @@
-/** Users: people who sign in with a password or by the sign-in provider. */
+/** The page of users, who sign in with a password or by the sign-in provider. */
 
 import { hasLapsed, SCOPES, type Scope, type User } from '@assay/model/token'
 import { useMutation, useQueryClient } from '@tanstack/react-query'

@@ -1,4 +1,4 @@
-/** Workspaces: the caps of each and its use now. The operator changes the caps. */
+/** The page of workspaces, with the caps of each and its use now. The operator changes the caps. */
 
 import type { Workspace } from '@assay/client'
 import { DEFAULT_WORKSPACE } from '@assay/model/token'
@@ -159,7 +159,7 @@ function Row({ workspace, editable, waiting, running }: RowProps) {
   )
 }
 
-/** The unfinished jobs of a workspace in these states; undefined while they are not known. */
+/** Returns the unfinished jobs of a workspace in these states; undefined until they are known. */
 function useJobs() {
   const queue = useQuery({ queryKey: ['queue'], queryFn: () => api().queue(), refetchInterval: REFRESH_MS })
   return (workspace_id: string, ...states: string[]): number | undefined =>

@@ -1,4 +1,4 @@
-/** One connection: its settings, its test, the YAML for a template, and the form that changes it. */
+/** The page of one connection: its settings, its test, the YAML for a template, and the form that changes it. */
 
 import type { ConnectionView } from '@assay/model/connection'
 import { KINDS } from '@assay/model/connection-kinds'
@@ -163,7 +163,7 @@ function Remove({ name }: { name: string }) {
   )
 }
 
-/** Leads to the draft of a report of one table. */
+/** Links to the draft of a report of one table. */
 function ReportOfTable({ name }: { name: string }) {
   const navigate = useNavigate()
   const [table, setTable] = useState('')

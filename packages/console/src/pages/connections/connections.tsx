@@ -1,4 +1,4 @@
-/** The connections of the workspace: kind, address and state of each. */
+/** The page of the connections of the workspace: kind, address and state of each. */
 
 import type { ConnectionView } from '@assay/model/connection'
 import { KINDS } from '@assay/model/connection-kinds'

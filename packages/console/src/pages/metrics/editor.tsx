@@ -1,4 +1,7 @@
-/** The editor of a metric: checks while you type, also against the columns of the data, and saves. */
+/**
+ * The page of the editor of a metric, which checks while the user types, also against the columns of the data, and
+ * saves.
+ */
 import type { EditorView } from '@codemirror/view'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
@@ -43,7 +46,7 @@ function useSave(source: string, metric_id: string, forget: () => void) {
   })
 }
 
-/** What stands above the editor, given its text and the way to replace it. */
+/** Renders the part above the editor, from its text and the function that replaces it. */
 type Above = (source: string, write: (text: string) => void) => ReactNode
 
 function Desk(props: { name: string; first: string; fixed: string | null; above?: Above }) {

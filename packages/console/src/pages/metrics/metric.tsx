@@ -1,4 +1,4 @@
-/** One metric: what it counts, its definition, and the way to its review. */
+/** The page of one metric: what it counts, its definition, and the way to its review. */
 import type { MetricView } from '@assay/client'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
@@ -47,7 +47,7 @@ function Delete({ metric_id }: { metric_id: string }) {
       action="Delete the metric"
       act={() => api().metrics.delete(metric_id)}
       onDone={async () => {
-        // Its own page would ask for what is gone.
+        // The page of the metric would request the deleted metric.
         await navigate({ to: '/metric', search: {} })
         await cache.invalidateQueries({ queryKey: ['metrics'] })
       }}

@@ -1,4 +1,4 @@
-/** The metrics that templates read by name, searched by words in the address. */
+/** The page of the metrics that templates read by name, searched by words in the address. */
 import type { MetricView } from '@assay/client'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useDeferredValue, useState } from 'react'

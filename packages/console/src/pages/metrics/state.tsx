@@ -1,5 +1,6 @@
 /**
- * Shows whether the tests of a metric hold now, and how far its data go, by a run of its series that stores nothing.
+ * Shows whether the tests of a metric hold now, and how far its data extend, by a run of its series that stores
+ * nothing.
  */
 import type { MetricView } from '@assay/client'
 import { useQuery } from '@tanstack/react-query'
@@ -8,7 +9,7 @@ import { api, useMay } from '../../api.ts'
 import { Loaded } from '../../parts/page.tsx'
 import { testText } from './words.ts'
 
-/** How long a result is shown, because a run reads all rows of the metric. */
+/** The milliseconds for which a result is shown. A run reads all rows of the metric. */
 const FRESH_MS = 300_000
 
 interface Tested {
@@ -23,7 +24,7 @@ interface State {
   steps: number
 }
 
-/** A template that reads the whole series, and with it runs the tests. */
+/** Returns a template that reads the whole series, and so runs the tests. */
 function sourceOf(metric_id: string): string {
   return `---\nlineage: none\n---\n\n\`\`\`metric series\nmetric: ${metric_id}\n\`\`\`\n\n\`\`\`sql newest\nselect cast(max("time") as varchar) as newest, count(*) as steps from series\n\`\`\`\n\n# State\n`
 }
@@ -53,7 +54,7 @@ function Tests({ tests }: { tests: readonly Tested[] }) {
   )
 }
 
-/** Where the rows of a metric whose test fails are mended. */
+/** Links to the place where the rows of a metric whose test fails are mended. */
 function Mend({ connections }: Pick<MetricView, 'connections'>) {
   const [name] = connections
   return (
@@ -71,7 +72,7 @@ function Mend({ connections }: Pick<MetricView, 'connections'>) {
   )
 }
 
-/** Shown to users who may run it. Over a connection only admins may. */
+/** Shows the state to users who may run it. Over a connection only admins may. */
 export function MetricState({ metric: { metric_id, version, grain, connections } }: { metric: MetricView }) {
   const analyst = useMay('analyst')
   const admin = useMay('admin')

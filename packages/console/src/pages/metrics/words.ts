@@ -1,11 +1,11 @@
-/** What a metric is, in words. */
+/** Describes a metric in words. */
 import type { MetricView } from '@assay/client'
 import { size } from '../../words/durations.ts'
 
 const BETTER: Record<MetricView['good'], string> = { up: 'higher', down: 'lower', none: '' }
 export const betterText = ({ good }: MetricView): string => BETTER[good]
 
-/** "delay is never missing; each date once" */
+/** The units of durations in words. */
 const LONG = { d: 'day', h: 'hour', m: 'minute' }
 
 export function testText(test: string): string {

@@ -26,7 +26,7 @@ interface FieldsProps {
   onChange(changed: Partial<ReaderDraft>): void
 }
 
-/** The user who is this reader: of many users the first, and the present one. */
+/** Chooses the user who is this reader. It offers the first of many users, and the present one. */
 function UserField({ draft: { user_id }, faults, onChange }: FieldsProps) {
   const users = useQuery({
     queryKey: ['users', 'names'],
@@ -64,7 +64,7 @@ function AttributesField({ draft, faults, onChange }: FieldsProps) {
   )
 }
 
-/** A put replaces: a new reader must not take the place of one who is there. */
+/** Tells whether a reader has the id. A put replaces, and a new reader must not take the place of an existing one. */
 async function isTaken(reader_id: string): Promise<boolean> {
   try {
     await api().readers.get(reader_id)
@@ -92,7 +92,7 @@ function useSave(reader: ReaderView | undefined, onDone: () => void) {
   })
 }
 
-/** What is wrong before the service is asked. */
+/** Returns the faults that are found before the service is asked. */
 function typedFaults({ reader_id, attributes }: ReaderDraft): Record<string, string> {
   const { fault } = attributesOf(attributes)
   const id = reader_id.trim()

@@ -1,4 +1,4 @@
-/** Imports the readers of a CSV, a thousand a call, and tells what was written and what does not fit, by line. */
+/** Imports the readers of a CSV, a thousand a call, and shows what was written and what does not fit, by line. */
 
 import { ClientError } from '@assay/client'
 import {
@@ -15,17 +15,17 @@ import { READERS } from '../../drafts/readers.ts'
 import { Fault } from '../../parts/fault.tsx'
 import { TextField } from '../../parts/field.tsx'
 
-/** A hundred thousand readers with a few attributes have less. */
+/** The most bytes of a file. A hundred thousand readers with a few attributes take less. */
 const FILE_MOST = 64_000_000
 const SHOWN_FAULTS = 20
 
 interface Imported {
   created: number
   replaced: number
-  /** Rows that were not written. */
+  /** The number of rows that were not written. */
   left: number
   faults: readonly ReaderFault[]
-  /** Why the service wrote no more, where no line is to blame. */
+  /** The reason why the service wrote no more, if it is not a fault of a line. */
   error: unknown
 }
 
@@ -113,7 +113,7 @@ export function ReaderImport() {
         onChange={({ target }) => {
           const file = target.files?.[0]
           if (file) reading.mutate(file)
-          // Resets the input, so that the same file can be chosen again after a correction.
+          // The input is reset, so that the same file can be chosen again after a correction.
           target.value = ''
         }}
       />

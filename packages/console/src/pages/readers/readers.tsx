@@ -1,4 +1,6 @@
-/** Readers: the persons for whom personal templates are run, each with the attributes that choose her rows. */
+/**
+ * The page of readers: the persons for whom personal templates are run, each with the attributes that choose her rows.
+ */
 
 import type { ReaderView } from '@assay/client'
 import { useQueryClient } from '@tanstack/react-query'

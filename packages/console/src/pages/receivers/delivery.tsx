@@ -1,4 +1,4 @@
-/** One delivery: one sentence about its state, then every attempt. */
+/** The page of one delivery: one sentence about its state, then every attempt. */
 
 import type { DeliveryView } from '@assay/model/delivery'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'

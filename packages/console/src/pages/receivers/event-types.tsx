@@ -1,10 +1,10 @@
-/** The event types, each with an example. */
+/** The page of the event types, each with an example. */
 import { useQuery } from '@tanstack/react-query'
 import { api } from '../../api.ts'
 import { Loaded } from '../../parts/page.tsx'
 import { Code } from '../../parts/text/code.tsx'
 
-/** Names between backticks as code. */
+/** Shows names between backticks as code. */
 const withNames = (text: string) =>
   text.split('`').map((part, nth) => (nth % 2 === 1 ? <code key={part}>{part}</code> : part))
 

@@ -41,10 +41,13 @@ const FORMAT_WORDS: Record<Format, string> = {
   openlineage: 'Lineage for a data catalog (OpenLineage)',
 }
 
-/** What a data catalog gets does not depend on a name, and the service wants one. */
+/**
+ * The name of a receiver of the format for data catalogs. Its events do not depend on a name, but the service requires
+ * one.
+ */
 const CATALOG_NAME = 'lineage'
 
-/** Another format begins with its own events. */
+/** Returns the draft with another format and the events with which that begins. */
 function withFormat(draft: Draft, format: Format): Draft {
   return { ...draft, format, events: format === 'openlineage' ? [...LINEAGE_EVENTS] : FIRST.events }
 }

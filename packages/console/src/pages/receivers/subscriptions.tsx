@@ -1,4 +1,4 @@
-/** The subscriptions of the workspace: readers, events and health of each. */
+/** The page of the subscriptions of the workspace: readers, events and health of each. */
 
 import type { SubscriptionView } from '@assay/model/subscription'
 import { useQuery } from '@tanstack/react-query'
@@ -17,7 +17,7 @@ import { targetOf } from '../../receivers.ts'
 
 const REFRESH_MS = 10_000
 
-/** The newest delivery, requested for each row, because the list of subscriptions does not hold it. */
+/** Shows the newest delivery, which is requested for each row, because the list of subscriptions does not hold it. */
 function LastDelivery({ subscription_id }: { subscription_id: string }) {
   const { data } = useQuery({
     queryKey: ['deliveries', subscription_id, 'last'],

@@ -1,4 +1,4 @@
-/** One webhook: its health, its deliveries, and why something did not arrive. */
+/** The page of one webhook: its health, its deliveries, and why an event did not arrive. */
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { api, useMay } from '../../api.ts'

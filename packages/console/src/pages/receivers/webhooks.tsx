@@ -1,4 +1,4 @@
-/** The webhooks of the workspace: address, events and health of each. */
+/** The page of the webhooks of the workspace: address, events and health of each. */
 
 import type { WebhookView } from '@assay/model/webhook'
 import { Link } from '@tanstack/react-router'

@@ -131,7 +131,7 @@ function TroubleFields({ draft, faults, onChange }: PartProps) {
   )
 }
 
-/** Readers that cannot be sent. */
+/** Says that the typed readers cannot be sent. */
 class ReadersFault extends Error {}
 
 function useSave(schedule: ScheduleView | undefined, onSaved: () => void) {
@@ -151,13 +151,13 @@ function useSave(schedule: ScheduleView | undefined, onSaved: () => void) {
       await queryClient.invalidateQueries({ queryKey: ['schedules'] })
       await navigate({ to: '/schedules/$schedule_id', params: { schedule_id } })
     },
-    // The refusal may name a variable that the template got after it was read.
+    // The refusal may name a variable that the template got after the page had read it.
     onError: (_error, { template_id }) =>
       queryClient.invalidateQueries({ queryKey: ['template', template_id] }),
   })
 }
 
-/** Readers with an address get their insights anyway. */
+/** Tells whom the runs may notify. Readers with an address get their insights in any case. */
 function tellsOf({ readers_for, template_id }: ScheduleDraft, listed: readonly TemplateView[]) {
   if (readers_for !== 'nobody') return 'nobody'
   return listed.some((one) => one.template_id === template_id && one.personal) ? 'reader' : 'anybody'

@@ -1,4 +1,4 @@
-/** One schedule: its next due times, the counts of earlier ones, its jobs and its settings. */
+/** The page of one schedule: its next due times, the counts of earlier ones, its jobs and its settings. */
 
 import type { ScheduleView } from '@assay/model/schedule'
 import { Link, useParams } from '@tanstack/react-router'

@@ -1,4 +1,4 @@
-/** The schedules of the workspace: template, rhythm, next run and last run of each. */
+/** The page of the schedules of the workspace: template, rhythm, next run and last run of each. */
 
 import type { ScheduleView } from '@assay/model/schedule'
 import { Link } from '@tanstack/react-router'

@@ -1,5 +1,5 @@
 /**
- * Builds a metric or a template by choices. Each choice writes the text beside it, until somebody changes the text by
+ * Builds a metric or a template by choices. Each choice writes the text beside it, until a user changes the text by
  * hand.
  */
 
@@ -27,7 +27,7 @@ import { Fault } from '../fault.tsx'
 import { ChecksField, type Option, SelectField, TextField } from '../field.tsx'
 import { SourceField } from './source-field.tsx'
 
-/** The columns that can be chosen, best first, and what is chosen before somebody does. */
+/** The columns that can be chosen, best first, and the first choices. */
 interface Known {
   columns: string[]
   times: string[]
@@ -62,7 +62,7 @@ async function columnsOf(of: BuiltOf): Promise<Known> {
     )
   const [measures, times, dimensions] = [by(['measure']), by(['time']), by(['dimension'])]
   const first = {
-    // The lines of an upload are part of how it is read.
+    // The lines of an upload decide how it is read.
     of: 'file' in of ? { file: of.file, lines: dialect } : of,
     how: measures.length > 0 ? ('sum' as const) : ('rows' as const),
     column: measures[0] ?? '',
@@ -224,19 +224,19 @@ function Fields({ kind, choices, known, change }: PartProps & { kind: Kind }) {
 
 interface BuilderProps {
   kind: Kind
-  /** From the address; else it is chosen here. */
+  /** The data from the address; if absent, they are chosen here. */
   of?: BuiltOf | undefined
-  /** The text as it stands, and how it is replaced. */
+  /** The present text. The next function replaces it. */
   source: string
   write(text: string): void
-  /** Whether the first choices are written at once. */
+  /** True if the first choices are written at once. */
   begins?: boolean
   children?: ReactNode
 }
 
 export function Builder({ kind, of, source, write, begins = false }: BuilderProps) {
   const [choices, setChoices] = useState<Choices>({ ...BLANK, of: of ?? { file: '', lines: [] } })
-  /** What stands there until somebody writes by hand. */
+  /** The text that the builder has written, until a user writes by hand. */
   const written = useRef(source)
   const [byHand, setByHand] = useState(false)
   const chosen = choices.of

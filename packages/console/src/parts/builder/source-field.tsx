@@ -1,4 +1,4 @@
-/** The data that the builder begins with: an upload, or for a template a metric. */
+/** Chooses the data with which the builder begins: an upload, or for a template a metric. */
 
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'

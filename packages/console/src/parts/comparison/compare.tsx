@@ -1,6 +1,6 @@
 /**
- * The runs that an insight can be compared with: earlier ones by how far back they lie, and the newest of the same report with
- * other variables.
+ * Offers the runs that an insight can be compared with: earlier ones by their distance in time, and the newest of the
+ * same report with other variables.
  */
 import type { EarlierInsight, StepBack } from '@assay/model/earlier-insight'
 import { useQuery } from '@tanstack/react-query'
@@ -18,18 +18,21 @@ const STEP_WORDS: Record<StepBack, string> = {
   year: 'A year before',
 }
 
-/** The newest runs of a report among which those with other variables are looked for, and the most that are offered. */
+/** The newest runs of a report among which those with other variables are searched, and the most that are offered. */
 const LOOKED_AT = 20
 const MOST_OTHERS = 3
 
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 
-/** Names the most telling step: a run that is both the one before and a week before is called the week before. */
+/**
+ * Returns the name of the most informative step. A run that is both the one before and a week before is called the
+ * week before.
+ */
 function wordsOf({ steps }: EarlierInsight): string {
   return STEP_WORDS[steps.find((step) => step !== 'before') ?? 'before']
 }
 
-/** The title with its period, and when it was computed. */
+/** Returns the title with its period, and the time of the computation. */
 function moreOf({
   title,
   period,

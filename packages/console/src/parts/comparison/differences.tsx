@@ -50,7 +50,7 @@ function Findings({ findings }: { findings: readonly FindingDifference[] }) {
   )
 }
 
-/** What only one of the runs found. */
+/** Lists the findings of only one of the runs. */
 function Listed({ title, findings }: { title: string; findings: readonly FindingDifference[] }) {
   if (findings.length === 0) return null
   return (

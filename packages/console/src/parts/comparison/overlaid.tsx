@@ -1,4 +1,4 @@
-/** The charts of both runs drawn into one: this run in colour, the earlier one in grey. */
+/** Shows the charts of both runs drawn into one: this run in colour, the earlier one in grey. */
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
 import { answerCharts } from '../../answer.ts'
@@ -9,7 +9,7 @@ type Charts = Awaited<ReturnType<ReturnType<typeof api>['insights']['overlay']>>
 function Drawn({ figure }: { figure: string }) {
   const place = useRef<HTMLDivElement>(null)
   useEffect(() => (place.current ? answerCharts(place.current) : undefined), [figure])
-  // The service lets nothing but drawing through (svg-guard.ts), and the policy of the page lets nothing run.
+  // The service passes only drawings (svg-guard.ts), and the policy of the page lets no script run.
   return <div ref={place} dangerouslySetInnerHTML={{ __html: figure }} />
 }
 

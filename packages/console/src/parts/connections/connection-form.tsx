@@ -1,5 +1,5 @@
 /**
- * The form of a connection, built from the table of kinds. Secrets are write-only: they are held while they are
+ * Shows the form of a connection, built from the table of kinds. Secrets are write-only: they are held while they are
  * entered, never in the tab's storage. A stored secret stays unless another is entered or it is removed.
  */
 import type { ConnectionView } from '@assay/model/connection'
@@ -28,7 +28,7 @@ interface OptionProps {
   onChange(value: string): void
 }
 
-/** Text of several lines, such as certificates. */
+/** The most characters of an option with a field of one line. Longer ones, such as certificates, have several lines. */
 const LONG = 1000
 
 function OptionInput({ name, field, value, fault, onChange }: OptionProps) {

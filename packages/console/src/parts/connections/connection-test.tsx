@@ -69,7 +69,7 @@ interface Tried {
 }
 
 /**
- * Saves a connection after a successful test. One that fails is saved only by `saveAnyway`. `found` is the result of
+ * Saves a connection after a successful test. If the test fails, only `saveAnyway` saves it. `found`: the result of
  * the last test.
  */
 export function useTriedSave({ ask, save }: Tried) {
@@ -87,13 +87,16 @@ export function useTriedSave({ ask, save }: Tried) {
     error,
     found: data ?? null,
     forget: reset,
-    /** With `isTried` false the change does not affect whether it can be used, so it is not tested. */
+    /**
+     * Submits. `isTried`: false if the change does not affect whether the connection can be used, so that it is not
+     * tested.
+     */
     submit: (isTried = true): void => mutate({ isTried }),
     saveAnyway: (): void => mutate({ isTried: false }),
   }
 }
 
-/** Why it was not saved, and the way to save it all the same. */
+/** Shows why the connection was not saved, and the button that saves it anyway. */
 export function Refused({ tried, action }: { tried: ReturnType<typeof useTriedSave>; action: string }) {
   const { found, isPending, saveAnyway } = tried
   return (

@@ -8,20 +8,22 @@ import { Fault } from '../fault.tsx'
 type Question = DraftView['questions'][number]
 type Metrics = DraftView['metrics']
 
-/** What is drafted: a file with the lines that say how it is read, one below the other, or a table of a database. */
+/**
+ * The data of a draft: a file with the lines that say how it is read, one below the other, or a table of a database.
+ */
 export type DraftOf = { file: string; lines: string } | { connection: string; table: string }
 
 declare module '@tanstack/react-router' {
   interface HistoryState {
     /**
-     * The lines by which the reader has just said how the file is read: they are kept with the upload. An address alone keeps
-     * nothing, and so do lines that are not those of the address.
+     * The lines by which the reader has just said how the file is read. They are kept with the upload. An address
+     * alone keeps nothing, and lines that are not those of the address are not kept.
      */
     keep?: string
   }
 }
 
-/** Returns the request to the service. Without lines, those that were kept with the upload count. */
+/** Returns the request to the service. Without lines, the lines that were kept with the upload count. */
 export function askedOf(of: DraftOf, keep: boolean) {
   if (!('file' in of)) return of
   const dialect = of.lines.split('\n').filter(Boolean)
@@ -59,7 +61,7 @@ function Asked({ of, question, lines }: { of: DraftOf; question: Question; lines
   )
 }
 
-/** How the file is read, as somebody has said, and the way to be asked again. */
+/** Shows the lines that say how the file is read, and the button to be asked again. */
 function ReadBy({ file, lines }: { file: string; lines: readonly string[] }) {
   return (
     <p className="small">
@@ -112,13 +114,14 @@ async function putNew(metrics: Metrics): Promise<string[]> {
   return put
 }
 
-/** The metrics that the template of a table reads: they must be there before it runs. */
+/** Shows the metrics that the template of a table reads. They must exist before it runs. */
 export function DraftMetrics({ metrics }: { metrics: Metrics }) {
   const cache = useQueryClient()
   const put = useMutation({
     mutationFn: () => putNew(metrics),
     onSuccess: async () => {
-      // A first check that is under way does not know the metrics, and would be taken for the new one.
+      // A first check that is under way does not know the metrics, and its answer would be taken for that of the new
+      // check.
       await cache.cancelQueries({ queryKey: ['check'] })
       await cache.invalidateQueries({ queryKey: ['check'] })
       await cache.invalidateQueries({ queryKey: ['metrics'] })

@@ -1,4 +1,7 @@
-/** What a run of a template would do where: sources that stay in their database or move here, and what is asked there. */
+/**
+ * Shows where a run of a template would compute what: sources that stay in their database or move here, and the
+ * statements of the database.
+ */
 import type { Explained, ExplainedBlock, ExplainedSource } from '@assay/model/explained'
 import { useMutation } from '@tanstack/react-query'
 import { api } from '../../api.ts'
@@ -19,7 +22,7 @@ function whereOf({ place, connection, kind }: ExplainedSource): string {
   return place === 'database' ? `stays in ${connection} (${kind})` : `moves here from ${connection} (${kind})`
 }
 
-/** Which days of a metric are kept, and which a run reads. */
+/** Shows which days of a metric are kept, and which a run reads. */
 function Days({ days }: { days: ExplainedSource['days'] }) {
   if (days === null) return null
   const { kept, reads, doubt } = days
@@ -123,7 +126,7 @@ function Found({ explained }: { explained: Explained }) {
   )
 }
 
-/** Asks on demand, since databases count rows for it. */
+/** Explains on demand, since databases count rows for it. */
 export function WhatRunsWhere({ given }: { given(): Question }) {
   const asked = useMutation({
     mutationFn: () => {

@@ -1,6 +1,6 @@
 /**
- * Drafts that the service keeps: analysts keep theirs, those who may publish find them and save them as what they are for. The
- * buttons of an editor, and the list above templates and above metrics.
+ * Shows drafts that the service keeps. Analysts keep theirs; users who may publish find them and save them as
+ * templates or metrics. It has the buttons of an editor, and the list above templates and above metrics.
  */
 import type { KeptDraft } from '@assay/client'
 import type { DraftKind } from '@assay/model/kept-draft'
@@ -16,7 +16,7 @@ import { UserName } from '../user-name.tsx'
 const KEY = ['drafts', 'kept']
 const MOST = 200
 
-/** The drafts: the own ones for users who may write, all for users who may publish. */
+/** Returns the drafts: the own ones for users who may write, all for users who may publish. */
 function useKeptDrafts(kind: DraftKind) {
   const analyst = useMay('analyst')
   const limited = useIsLimited()
@@ -32,7 +32,7 @@ export function useKeptDraft(draft_id: string | undefined) {
     queryKey: [...KEY, 'one', draft_id],
     queryFn: () => api().drafts.get(draft_id!),
     enabled: draft_id !== undefined,
-    // The text of the editor outlives a change of the draft elsewhere.
+    // The text of the editor is kept if the draft changes elsewhere.
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
   })
@@ -40,14 +40,14 @@ export function useKeptDraft(draft_id: string | undefined) {
 
 interface SaveProps {
   kind: DraftKind
-  /** The id that the text is for; empty: there is none yet. */
+  /** The id that the text is for; empty if there is none yet. */
   name: string
   source: string
-  /** Puts it in place, or pushes it as a branch. */
+  /** Saves the text in its place, or pushes it as a branch. */
   save: { isPending: boolean; mutate(): void; label: string }
 }
 
-/** Saves for those who may publish, and keeps the text as a draft for others. */
+/** Saves for users who may publish, and keeps the text as a draft for others. */
 export function SaveOrKeep({ kind, name, source, save }: SaveProps) {
   const cache = useQueryClient()
   const publisher = useMay('publisher')
@@ -100,7 +100,7 @@ function Open({ draft: { kind, name, draft_id } }: { draft: KeptDraft }) {
   )
 }
 
-/** Renders nothing if there is none. */
+/** Lists the kept drafts. Renders nothing if there is none. */
 export function KeptDrafts({ kind }: { kind: DraftKind }) {
   const cache = useQueryClient()
   const drafts = useKeptDrafts(kind) ?? []

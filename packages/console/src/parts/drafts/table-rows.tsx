@@ -1,4 +1,4 @@
-/** The data of a draft: each column with its type and what the draft takes it for, above its first rows. */
+/** Shows the data of a draft: each column with its type and its role in the draft, above the first rows. */
 import type { DraftView } from '@assay/client'
 import type { Cell, Column, Table } from '@assay/model/insight'
 import { useQuery } from '@tanstack/react-query'
@@ -25,7 +25,7 @@ const ROLE_WORDS: Record<DraftView['columns'][number]['role'], string> = {
   unclear: 'asked above',
 }
 
-/** The `sources` of a front matter, with the lines that say how a file is read. */
+/** Returns the `sources` of a front matter, with the lines that say how a file is read. */
 function sourcesIn(source: string): string {
   const [, front = ''] = /^---\n([\s\S]*?)\n---/.exec(source) ?? []
   return /^sources:.*(?:\n[ \t].*)*/m.exec(front)?.[0] ?? ''

@@ -1,4 +1,4 @@
-/** The file of a variable: chosen from the readable files, or uploaded here. */
+/** Chooses the file of a variable from the readable files, or uploads it here. */
 
 import type { NewFile } from '@assay/client'
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react'
@@ -8,7 +8,7 @@ import { Dialog } from '../dialog.tsx'
 import { type FieldParts, TextField } from '../field.tsx'
 import { Uploader } from './uploader.tsx'
 
-/** The prefix of an upload in `file:`, as in packages/model/file.ts. */
+/** The prefixes of an upload in `file:`, as in packages/model/file.ts. */
 const PLACES = [
   ['Uploaded', 'uploads/'],
   ['Samples', 'sample/'],

@@ -1,4 +1,4 @@
-/** How an upload is read, in words, and what else a reading that is only likely may be. */
+/** Describes how an upload is read, in words, and the other readings of a column whose reading is only likely. */
 import type { NewFile } from '@assay/client'
 
 export interface Choice {
@@ -8,10 +8,10 @@ export interface Choice {
 }
 
 interface ReadingLine {
-  /** What is read: a column, or the whole file. */
+  /** The subject of the line: a column, or the whole file. */
   of: string
   is: string
-  /** Null: it is a fact, such as a count. */
+  /** How sure the reading is; null for a fact, such as a count. */
   sure: string | null
 }
 
@@ -65,12 +65,12 @@ function ofColumn(reading: Readings[number]): [string, string | null][] {
   for (const { mark, n } of missing ?? []) add(`“${mark}” is missing (${n} times)`, undefined)
   if (repeats !== undefined)
     add(`the name “${repeats}” stands twice, and this is the later column`, undefined)
-  // A doubt with lines to choose from stands among the choices.
+  // A doubt with lines to choose from is shown among the choices.
   if (doubt && doubt.readings.length === 0) add(doubt.says, undefined)
   return told
 }
 
-/** What a column may be instead of what is usual, in its other reading. */
+/** Returns the choices for columns that are read in the usual way, each with its other reading. */
 export function likelyChoices(readings: Readings): Choice[] {
   return readings.flatMap(({ name, percent, minus, decimal }) => {
     const choices: Choice[] = []

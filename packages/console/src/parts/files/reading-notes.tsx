@@ -1,6 +1,7 @@
 /**
- * How an upload is read, each reading with how sure it is, and what it leaves to choose: the sheet of a workbook, columns of two readings, and
- * what is read by what is usual. Each choice begins a report with its line.
+ * Shows how an upload is read, each reading with how sure it is, and the choices that are left: the sheet of a
+ * workbook, columns of two readings, and columns that are read in the usual way. Each choice begins a report with its
+ * line.
  */
 import type { NewFile } from '@assay/client'
 import { Link } from '@tanstack/react-router'
@@ -27,7 +28,7 @@ function choicesOf({ dialect, readings }: NewFile): Choice[] {
   return [{ of: 'Sheets', says, readings: sheets }, ...asked, ...likely]
 }
 
-/** The line below its own column, so that it says nothing of others. */
+/** Returns the line below its own column, so that it does not apply to others. */
 function lineOf(name: string, readings: Choice['readings']): Choice['readings'] {
   return readings.map(({ as, write }) => ({
     as,

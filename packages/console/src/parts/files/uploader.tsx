@@ -1,4 +1,4 @@
-/** Uploads: files that are dropped or chosen, sent one after another, each with its progress and faults. */
+/** Uploads files that are dropped or chosen, one after another, and shows each with its progress and faults. */
 
 import { ClientError, type NewFile } from '@assay/client'
 import { type DragEvent, useId, useState, useSyncExternalStore } from 'react'
@@ -8,7 +8,7 @@ import { Fault } from '../fault.tsx'
 import { Copy } from '../show.tsx'
 import { ReadingNotes } from './reading-notes.tsx'
 
-/** The formats of packages/model/file.ts. */
+/** The endings of the formats of packages/model/file.ts. */
 const ENDINGS =
   '.csv,.tsv,.json,.ndjson,.jsonl,.parquet,.avro,.arrow,.arrows,.feather,.ipc,.xlsx,.ods,.gz,.zst'
 
@@ -16,7 +16,7 @@ function isTaken(error: unknown): boolean {
   return error instanceof ClientError && error.code === 'precondition_failed'
 }
 
-/** What each offered line does, in words. */
+/** Returns what each offered line does, in words. */
 function inWords(line: string): string {
   if (line === 'bad_rows: skip') return 'Leave out such rows, and count them'
   if (line === 'totals: skip') return 'Leave out the row of totals'
@@ -26,7 +26,7 @@ function inWords(line: string): string {
   return /^skip: \d+$/.test(line) ? 'Pass over the lines above' : `Read it with “${line}”`
 }
 
-/** The lines that would let a refused file be read: each sends it again with one. */
+/** Offers the lines that would let a refused file be read. Each button sends the file again with one. */
 function Offers({ error, onChoose }: { error: unknown; onChoose(line: string): void }) {
   const faults = error instanceof ClientError ? (error.problem?.errors ?? []) : []
   const lines = faults.flatMap(({ write = [] }) => write)
@@ -143,7 +143,7 @@ export function Uploader({ uploads, folder }: UploaderProps) {
           aria-describedby={`${id}h`}
           onChange={({ target }) => {
             uploads.add(folder, target.files ?? [])
-            // Resets the input, so that the same file can be chosen again after a correction.
+            // The input is reset, so that the same file can be chosen again after a correction.
             target.value = ''
           }}
         />

@@ -18,7 +18,7 @@ const GRADE_WORDS: Record<Grade, string> = {
   withheld: 'Must not be read',
 }
 
-/** An element that the page replaces by a part of the reading. */
+/** Returns an element that the page replaces by a part of the reading. */
 const placed = (part: string): Element => ({
   type: 'element',
   tagName: 'aside',
@@ -26,7 +26,7 @@ const placed = (part: string): Element => ({
   children: [],
 })
 
-/** Sets the places, after sanitising, so that no text can make one. The title is gone already. */
+/** Sets the places, after sanitising, so that no text can make one. The title was removed before. */
 export function withAround({ reading }: Insight) {
   return () =>
     (tree: Root): void => {
@@ -45,7 +45,7 @@ export function withAround({ reading }: Insight) {
     }
 }
 
-/** Behind the first paragraph or item that says it. */
+/** Places the evidence behind the first paragraph or item that states the finding. */
 function placeProof(node: Root | Element, says: string, part: string): boolean {
   for (const [index, child] of node.children.entries()) {
     if (child.type !== 'element' || !textIn(child).includes(says)) continue
@@ -93,6 +93,6 @@ export function AroundPart({ node }: ComponentProps<'aside'> & ExtraProps) {
   if (!insight?.reading) return null
   if (part.startsWith('proof-')) return <Proof insight={insight} index={Number(part.slice(6))} />
   const html = insight.reading.html[part === 'above' ? 'above' : 'below']
-  // The service escapes every text of it (around.ts of the engine).
+  // The service escapes every text of this HTML (around.ts of the engine).
   return html === '' ? null : <div dangerouslySetInnerHTML={{ __html: html }} />
 }

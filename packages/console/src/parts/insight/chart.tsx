@@ -1,4 +1,4 @@
-/** A chart as the shared page shows it, that answers the pointer and the keyboard, with a table of its numbers. */
+/** Shows a chart as the shared page does. It answers the pointer and the keyboard, and has a table of its numbers. */
 import { useEffect, useRef, useState } from 'react'
 import { answerCharts } from '../../answer.ts'
 import type { DrawnChart } from '../../insights.ts'

@@ -1,4 +1,4 @@
-/** The text of an element. */
+/** Returns the text of an element. */
 import type { ElementContent, Root } from 'hast'
 
 export function textIn(node: ElementContent | Root): string {

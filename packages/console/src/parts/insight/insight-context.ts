@@ -1,4 +1,4 @@
-/** The shown insight, for the charts and tables in its text. */
+/** Holds the shown insight, for the charts and tables in its text. */
 import { createContext, useContext } from 'react'
 import type { Insight } from '../../insights.ts'
 

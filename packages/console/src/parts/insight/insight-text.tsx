@@ -1,6 +1,7 @@
 /**
- * The Markdown of an insight. HTML in it stays text; the rest is sanitised; links lead to the web or into the page;
- * pictures of other hosts become links, because loading one would reveal the reader; `chart:` pictures are charts.
+ * Renders the Markdown of an insight. HTML in it stays text; the rest is sanitised; links lead to the web or into the
+ * page; pictures of other hosts become links, because loading one would reveal the reader; `chart:` pictures are
+ * charts.
  */
 import type { Element, Root } from 'hast'
 import { type ComponentProps, memo } from 'react'
@@ -39,8 +40,8 @@ const isHeading = (node: { type: string }, name: string): node is Element =>
   node.type === 'element' && (node as Element).tagName === name
 
 /**
- * A bare address is text: GFM makes a link of it, and so a value of data would lead elsewhere. A link of the author begins with a
- * bracket in the Markdown.
+ * Turns links of bare addresses back into text. GFM makes a link of a bare address, so that a value of data could lead
+ * elsewhere. A link of the author begins with a bracket in the Markdown.
  */
 function withoutBareLinks() {
   return (tree: Root, file: { value: unknown }): void => {
@@ -120,7 +121,7 @@ function Picture({ src: address = '', alt = '' }: ComponentProps<'img'> & ExtraP
   )
 }
 
-/** A chart is a figure, which HTML forbids inside a paragraph. */
+/** Renders a paragraph. A chart is a figure, which HTML forbids inside one. */
 function Paragraph({ node, children }: ComponentProps<'p'> & ExtraProps) {
   const only = node?.children.length === 1 ? node.children[0] : undefined
   const chart = only?.type === 'element' && CHART.test(propertyText(only, 'src'))

@@ -1,4 +1,4 @@
-/** An insight: contents, text with charts and tables, and its lineage. */
+/** Shows an insight: contents, text with charts and tables, and its lineage. */
 import { Link } from '@tanstack/react-router'
 import { type MouseEvent, type ReactNode, useEffect, useRef, useState } from 'react'
 import { unfold } from '../../answers/unfold.ts'
@@ -13,7 +13,7 @@ interface Heading {
   text: string
 }
 
-/** The rendered headings, from which the contents are built. */
+/** Returns the rendered headings, from which the contents are built. */
 function useContents(insight: Insight) {
   const article = useRef<HTMLElement>(null)
   const [headings, setHeadings] = useState<Heading[]>([])
@@ -42,7 +42,7 @@ function Contents({ headings }: { headings: Heading[] }) {
   )
 }
 
-/** `head` is shown above the text, it is the title as a heading; `foot` below all. */
+/** Shows the insight. `head`: shown above the text, with the title as a heading. `foot`: shown below all. */
 export function InsightArticle(props: { insight: Insight; head: ReactNode; foot?: ReactNode }) {
   const { insight, head, foot } = props
   const { article, headings } = useContents(insight)

@@ -1,4 +1,4 @@
-/** The lineage of an insight, folded: variables, sources, and each block with its SQL and rows. */
+/** Shows the lineage of an insight, folded: variables, sources, and each block with its SQL and rows. */
 
 import type { BlockLineage, SourceLineage } from '@assay/model/insight'
 import { type ReactNode, useState } from 'react'
@@ -90,9 +90,9 @@ function BlockDetails({ insight, block, asked }: BlockProps) {
 
 interface LineageProps {
   insight: Insight
-  /** Rows to mark, by block. */
+  /** The index of the row to mark, by block. */
   asked?: ReadonlyMap<string, number>
-  /** Shown below the heading. */
+  /** The content below the heading. */
   children?: ReactNode
 }
 

@@ -1,6 +1,6 @@
 /**
- * Makes the numbers of a text clickable. Each gets its place in the Markdown, and in a marked table its cell, before the table
- * sorts: a click shows where it comes from.
+ * Makes the numbers of a text clickable. A click shows where the number comes from. Each gets its place in the
+ * Markdown, and in a marked table its cell, before the table sorts.
  */
 import { marksIn } from '@assay/model/places'
 import type { Mark } from '@assay/model/provenance'
@@ -20,7 +20,7 @@ function numberElement({ start, end, line, column }: Spot, children: ElementCont
   return { type: 'element', tagName: 'span', properties, children }
 }
 
-/** The place of an element that `numberElement` made. */
+/** Returns the place of an element that `numberElement` made. */
 export function spotOf({ dataset }: HTMLElement): Spot {
   const [start = 0, end = 0, line, column] = (dataset.spot ?? '').split(' ').map(Number)
   return line === undefined || column === undefined ? { start, end } : { start, end, line, column }
@@ -31,7 +31,9 @@ const placeOf = ({ position }: Text | Element): Spot | null => {
   return start === undefined || end === undefined ? null : { start, end }
 }
 
-/** A text that a rule of links has cut has no place, so its numbers cannot be asked for. */
+/**
+ * Splits a text at its numbers. A text that a rule of links has cut has no place, so its numbers are not clickable.
+ */
 function splitNumbers(text: Text, markdown: string): ElementContent[] {
   const place = placeOf(text)
   const at = place && alignedTo(markdown.slice(place.start, place.end), text.value)
@@ -59,8 +61,8 @@ function matchAt(pattern: RegExp, source: string, at: number): string {
 }
 
 /**
- * The position in the source of each character of a text, and of its end: backslashes, entities and the margins of
- * lines are in the source alone. Returns null if the text is not that of the source.
+ * Returns the position in the source of each character of a text, and of its end. Backslashes, entities and the
+ * margins of lines are only in the source. Returns null if the text is not that of the source.
  */
 function alignedTo(source: string, text: string): number[] | null {
   const found: number[] = []
@@ -70,7 +72,7 @@ function alignedTo(source: string, text: string): number[] | null {
     if (/[\r\n]/.test(text[index]!)) at += matchAt(BLANKS, source, at).length
     else if (index > 0 && /[\r\n]/.test(text[index - 1]!)) at += matchAt(MARGIN, source, at).length
     const entity = matchAt(ENTITY, source, at)
-    // An unknown entity stays as it is; only these can give the sign with which they begin.
+    // An unknown entity stays as it is. Only these entities can give the sign with which they begin.
     if (entity !== '' && (/^&(amp;|#)/i.test(entity) || !text.startsWith(entity, index))) {
       const units = text.codePointAt(index)! > 0xffff ? 2 : 1
       for (let unit = 0; unit < units; unit++) found.push(at)
@@ -85,7 +87,10 @@ function alignedTo(source: string, text: string): number[] | null {
   return [...found, at]
 }
 
-/** The rows are in the order of the Markdown here; the mark says which rows of the block they are. */
+/**
+ * Marks the cells of a table. The rows are in the order of the Markdown here; the mark says which rows of the block
+ * they are.
+ */
 function markCells(table: Element, place: Spot, { from }: Mark): void {
   table.properties.dataBlock = from[0]?.block
   const rows = table.children
@@ -104,7 +109,7 @@ function keepShort(cell: Element): void {
   if (isShortCell(textIn(cell))) cell.properties.className = ['short']
 }
 
-/** Comes after sanitising, so that no text can choose a place. */
+/** Makes numbers clickable. It runs after sanitising, so that no text can choose a place. */
 export function withNumbers({ markdown, provenance = [] }: Insight) {
   const split = (child: RootContent): RootContent[] => {
     if (child.type === 'text') return splitNumbers(child, markdown)

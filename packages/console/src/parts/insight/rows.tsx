@@ -1,4 +1,4 @@
-/** The rows of a block: sortable, shown in portions. */
+/** Shows the rows of a block, sortable and in portions. */
 
 import type { Cell, Column, Table } from '@assay/model/insight'
 import { useMutation } from '@tanstack/react-query'
@@ -13,7 +13,7 @@ import { compareCells, type Order, SortButton, turned } from './sorting.tsx'
 
 const NUMERIC: readonly Column['type'][] = ['integer', 'number', 'decimal']
 
-/** A marked row that stands further down is not brought into view. */
+/** The place from which on a marked row is not brought into view. */
 const MOST_FOR_MARK = 1000
 
 function shownCell(cell: Cell): string {
@@ -21,7 +21,7 @@ function shownCell(cell: Cell): string {
   return typeof cell === 'object' ? JSON.stringify(cell) : String(cell)
 }
 
-/** The table of a block as a workbook: its values, with the formats of the text. */
+/** Saves the table of a block as a workbook: its values, with the formats of the text. */
 function SaveWorkbook({ insight_id, block }: { insight_id: string; block: string }) {
   const load = useMutation({
     mutationFn: async () => save(new Blob([await api().jobs.xlsx(insight_id, block)]), `${block}.xlsx`),
@@ -36,7 +36,7 @@ function SaveWorkbook({ insight_id, block }: { insight_id: string; block: string
   )
 }
 
-/** All rows that are kept, in the order shown; `block`: as a workbook, too. */
+/** Saves all rows that are kept, in the order shown. `block`: adds the workbook. */
 export function SaveRows({
   heads,
   rows,
@@ -61,7 +61,7 @@ export function SaveRows({
 
 interface RowsProps {
   table: Table
-  /** Where the rows come from. */
+  /** The block of the rows. */
   block: string
   label: string
   /** The index of a row to mark. */

@@ -1,4 +1,7 @@
-/** The links of an insight or a collection for readers without a token: create, copy once, count of openings, revoke. */
+/**
+ * Shows the links of an insight or a collection for readers without a token: create, copy once, count of openings,
+ * revoke.
+ */
 
 import type { NewLink } from '@assay/client'
 import type { CollectionLink, Link } from '@assay/model/link'
@@ -21,7 +24,7 @@ import { UserName } from '../user-name.tsx'
 const WEEK_SECONDS = 7 * 86_400
 const REFRESH_MS = 5_000
 
-/** What is shared. */
+/** The shared object. */
 export interface Shared {
   noun: 'insight' | 'collection'
   id: string
@@ -55,10 +58,13 @@ function callsOf({ noun, id }: Shared): LinkCalls {
   }
 }
 
-/** If the service has no public address, the address by which this browser reached it. */
+/**
+ * Returns the whole address of a link. If the service has no public address, it is that by which this browser reached
+ * it.
+ */
 const wholeAddress = ({ url }: Pick<NewLink, 'url'>): string => new URL(url, location.origin).href
 
-/** The HTML by which another site shows the page. */
+/** Shows the HTML by which another site shows the page. */
 function Frame({ address }: { address: string }) {
   const element = `<script src="${new URL('embed.js', new URL('..', address)).href}"></script>\n<assay-insight src="${address}"></assay-insight>`
   return (

@@ -1,4 +1,4 @@
-/** A table of the text with sortable columns and a link to its SQL and rows. */
+/** Shows a table of the text with sortable columns and a link to its SQL and rows. */
 import type { Element, ElementContent } from 'hast'
 import {
   Children,
@@ -34,7 +34,7 @@ function elements(node: Element | undefined, name: string): Element[] {
 const textOf = (node: ElementContent): string =>
   node.type === 'text' ? node.value : 'children' in node ? node.children.map(textOf).join('') : ''
 
-/** The texts of the cells by row, without the heading. */
+/** Returns the texts of the cells by row, without the heading. */
 function cellsOf(node: Element | undefined): string[][] {
   return elements(node, 'tbody')
     .flatMap((body) => elements(body, 'tr'))

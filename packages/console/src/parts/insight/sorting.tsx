@@ -1,4 +1,4 @@
-/** Sorting of tables by a click on a heading: numbers by value whatever their separators, empty cells last. */
+/** Sorts tables by a click on a heading: numbers by value whatever their separators, empty cells last. */
 
 import type { Cell } from '@assay/model/insight'
 import type { ReactNode } from 'react'
@@ -14,7 +14,7 @@ export function compareCells(a: Cell | undefined, b: Cell | undefined, { descend
   return compareTexts(textOf(a), textOf(b), descending)
 }
 
-/** The next order after a click on a heading: descending, ascending, descending. */
+/** Returns the next order after a click on a heading: descending, ascending, descending. */
 export function turned(order: Order | null, column: number): Order {
   return { column, descending: order?.column === column ? !order.descending : true }
 }

@@ -1,4 +1,4 @@
-/** Shows where a number of the text comes from: click it, or enter it into the field by keyboard. */
+/** Shows where a number of the text comes from, after a click on it or its entry into the field. */
 import type { MouseEvent } from 'react'
 import type { Insight } from '../../insights.ts'
 import { type Source, type Spot, type Traced, traceSpot } from '../../trace.ts'
@@ -6,7 +6,7 @@ import { TextField } from '../field.tsx'
 import { BlockLink } from './block-link.tsx'
 import { spotOf } from './numbers.ts'
 
-/** A number, and where the text shows it. */
+/** A number, and the places of the text that show it. */
 export interface Asked {
   number: string
   spots: Spot[]
@@ -17,7 +17,7 @@ const MOST_ANSWERS = 6
 
 const shownIn = (element: HTMLElement): string => (element.textContent ?? '').trim()
 
-/** The number that was clicked; null for anything else. */
+/** Returns the number that was clicked; null for any other element. */
 export function askedBy({ target }: MouseEvent): Asked | null {
   const clicked = target instanceof HTMLElement ? target.closest<HTMLElement>('.number') : null
   return clicked && { number: shownIn(clicked), spots: [spotOf(clicked)] }
@@ -29,7 +29,7 @@ export function askedIn(article: HTMLElement | null, number: string): Asked {
   return { number, spots: all.filter((one) => shownIn(one) === number.trim()).map(spotOf) }
 }
 
-/** The row of each block from which the only place asked for comes. */
+/** Returns the row of each block from which the number comes, if it has only one place. */
 export function rowsBehind(insight: Insight, { spots }: Asked): ReadonlyMap<string, number> {
   const sources = spots.length === 1 ? traceSpot(insight, spots[0]!).flatMap((one) => one.sources) : []
   return new Map(sources.flatMap(({ block, row }) => (block === null || row === null ? [] : [[block, row]])))
@@ -73,7 +73,7 @@ function Answer({ insight, traced }: { insight: Insight; traced: Traced }) {
         <p className="small">
           Then{' '}
           {through.map((step, index) => (
-            // The same filter may come twice.
+            // The index is part of the key, because the same filter may occur twice.
             <span key={`${index}-${step}`}>
               {index > 0 && ', '}
               <code>{step}</code>

@@ -1,4 +1,4 @@
-/** The progress of a batch. */
+/** Shows the progress of a batch. */
 import { useQuery } from '@tanstack/react-query'
 import { api } from '../../api.ts'
 import { JOB_STATUSES } from '../../names.ts'
@@ -10,7 +10,7 @@ export function BatchProgress({ batch_id }: { batch_id: string }) {
   const query = useQuery({
     queryKey: ['batch', batch_id],
     queryFn: () => api().jobs.batch(batch_id),
-    // Drafts wait for a user.
+    // Drafts wait for a user, so they are no reason to refresh.
     refetchInterval: ({ state: { data } }) =>
       data && data.ended + data.counts.draft === data.total ? false : REFRESH_MS,
   })

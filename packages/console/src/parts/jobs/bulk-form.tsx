@@ -19,7 +19,7 @@ import { FIRST_JOB, type JobDraft, JobFields, jobSettings } from './job-fields.t
 import { SetTable } from './set-table.tsx'
 
 const CHECK_AFTER_MS = 400
-/** The largest body, less its other fields. */
+/** The most bytes of the text: the largest body, less its other fields. */
 const TEXT_MOST = 8_000_000
 
 interface Draft extends JobDraft {
@@ -32,7 +32,7 @@ const FIRST: Draft = { text: '', run: true, ...FIRST_JOB }
 /** The column of a personal template that names the reader of each row. */
 const READER = 'reader_id'
 
-/** The columns of the text: the variables, and whom each run of a personal template is for. */
+/** Returns the columns of the text: the variables, and the reader of each run of a personal template. */
 function namesOf({ variables, personal }: TemplateView): string[] {
   const names = variables.map(({ name }) => name)
   return personal && !names.includes(READER) ? [READER, ...names] : names
@@ -51,7 +51,7 @@ const rows = (count: number): string => (count === 1 ? 'one row' : `${count.toLo
 
 const NOTHING: VariableSets = { columns: [], sets: [] }
 
-/** The rows of the text, and the service's check of each once typing has paused. */
+/** Returns the rows of the text, and the service's check of each once typing has paused. */
 function useSets(template: TemplateView, text: string) {
   const { template_id, version, variables } = template
   const settled = useSettled(text, CHECK_AFTER_MS)
@@ -120,7 +120,7 @@ function TextFields({ template, text, fault, onChange }: TextProps) {
         fault={refused}
         onChange={({ target }) => {
           void read(target.files?.[0])
-          // Resets the input, so that the same file can be chosen again after a correction.
+          // The input is reset, so that the same file can be chosen again after a correction.
           target.value = ''
         }}
       />

@@ -9,7 +9,7 @@ import { AskFirst } from '../ask-first.tsx'
 import { Fault } from '../fault.tsx'
 import { runAgain } from './run-again.ts'
 
-/** A batch whose other jobs have ended is not asked for by itself. */
+/** Refreshes the lists, and the batch, because one whose other jobs have ended does not refresh by itself. */
 async function refreshLists(): Promise<void> {
   await Promise.all(['jobs', 'batch'].map((key) => queryClient.invalidateQueries({ queryKey: [key] })))
 }

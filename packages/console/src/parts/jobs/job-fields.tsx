@@ -1,11 +1,13 @@
-/** The options of a job besides its variables: whom it tells, receiver name, priority and metadata. */
+/**
+ * Shows the options of a job besides its variables: the subscriptions to notify, receiver name, priority and metadata.
+ */
 import { type MetadataRow, metadataOf } from '../../drafts/metadata.ts'
 import { TextField } from '../field.tsx'
 import { MetadataFields } from './metadata-fields.tsx'
 import { TellFields, TellReader } from './tell-fields.tsx'
 
 export interface JobDraft {
-  /** The ids of subscriptions. */
+  /** The ids of the subscriptions to notify. */
   notify: string[]
   presence_name: string
   priority: string
@@ -14,7 +16,7 @@ export interface JobDraft {
 
 export const FIRST_JOB: JobDraft = { notify: [], presence_name: '', priority: '', metadata: [] }
 
-/** The options as the API takes them; empty ones are left out. */
+/** Returns the options as the API takes them. Empty ones are left out. */
 export function jobSettings({ notify, presence_name, priority, metadata: rows }: JobDraft): {
   notify?: string[]
   presence_name?: string
@@ -30,7 +32,7 @@ export function jobSettings({ notify, presence_name, priority, metadata: rows }:
   }
 }
 
-/** Whether a field of this form shows the fault of this path. */
+/** Tells whether a field of this form shows the fault of this path. */
 export function isOfJobFields(path: string): boolean {
   return /^(notify|presence_name|priority|metadata)(\.|$)/.test(path)
 }
@@ -39,7 +41,8 @@ interface JobFieldsProps {
   draft: JobDraft
   faults: Record<string, string>
   /**
-   * Who may be notified: anybody, only the reader of a personal run, or nobody because each reader is notified anyway.
+   * The subscriptions that may be notified: anybody's, only those of the reader of a personal run, or none because
+   * each reader is notified anyway.
    */
   tells?: 'anybody' | 'reader' | 'nobody'
   onChange(changed: Partial<JobDraft>): void

@@ -1,4 +1,4 @@
-/** Jobs as rows: template, state and next step of each. */
+/** Shows jobs as rows: template, state and next step of each. */
 
 import type { JobView } from '@assay/model/job'
 import { Link } from '@tanstack/react-router'
@@ -9,10 +9,13 @@ import { ListTable } from '../lists/list-table.tsx'
 import { ShortId, State, Time } from '../show.tsx'
 import { UserName } from '../user-name.tsx'
 
-/** How many characters of the variables stand in a name. */
+/** The most characters of the variables in a name. */
 const NAME_MOST = 60
 
-/** The title of its insight, or what its template calls such a run; where neither can be told, the template with the values of the variables. */
+/**
+ * Returns the title of the job's insight, or the title that its template gives such a run. If there is neither,
+ * returns the template with the values of the variables.
+ */
 function runName({ title, template_id, template_vars }: JobView): string {
   if (title !== undefined && title !== null) return title
   const values = Object.values(template_vars)

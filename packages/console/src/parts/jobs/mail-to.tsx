@@ -1,4 +1,7 @@
-/** Mail addresses that are told besides the subscriptions there are: they become a subscription, or the one that has them is chosen. */
+/**
+ * Enters mail addresses to notify besides the existing subscriptions. They become a subscription, or the one that has
+ * them is chosen.
+ */
 import type { SubscriptionView } from '@assay/model/subscription'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -8,7 +11,7 @@ import { TextField } from '../field.tsx'
 
 const addressesIn = (text: string): string[] => [...new Set(text.split(/[\s,;]+/).filter(Boolean))]
 
-/** An enabled one for just these addresses, so that none is made twice. */
+/** Returns an enabled subscription with exactly these addresses, so that none is made twice. */
 function sameAs(known: readonly SubscriptionView[], to: readonly string[]): SubscriptionView | undefined {
   const asked = to.toSorted().join()
   return known.find((one) => one.status === 'enabled' && !one.personal && one.to.toSorted().join() === asked)

@@ -1,11 +1,11 @@
-/** Metadata: names and texts of the user's choice that a job and its events carry. */
+/** Shows the metadata: names and texts of the user's choice that a job and its events carry. */
 import { type MetadataRow, metadataFault } from '../../drafts/metadata.ts'
 import { TextField } from '../field.tsx'
 import { RowFields } from '../lists/row-fields.tsx'
 
 interface MetadataProps {
   rows: MetadataRow[]
-  /** "metadata", or "metadata.NAME". */
+  /** The faults by path: "metadata", or "metadata.NAME". */
   faults: Record<string, string>
   onChange(rows: MetadataRow[]): void
 }

@@ -1,4 +1,4 @@
-/** A period: relative to the end of the data or to today, as two dates, or as text. */
+/** Enters a period: relative to the end of the data or to today, as two dates, or as text. */
 import { useState } from 'react'
 import type { FieldParts } from '../field.tsx'
 

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { Fault } from '../fault.tsx'
 import { runAgain } from './run-again.ts'
 
-/** Requests at once. */
+/** The number of requests at once. */
 const TOGETHER = 4
 
 export function RetryFailed({ jobs }: { jobs: readonly JobView[] }) {
@@ -17,7 +17,7 @@ export function RetryFailed({ jobs }: { jobs: readonly JobView[] }) {
       const waiting = [...left]
       const worker = async (): Promise<void> => {
         for (let job = waiting.shift(); job; job = waiting.shift()) {
-          // The same key for the same failed job: pressing twice makes no second one.
+          // The key is the same for the same failed job, so that pressing twice makes no second job.
           await runAgain(job, `again-${job.assignment_id}`)
         }
       }

@@ -1,4 +1,4 @@
-/** A new run of a job that has ended, with the same variables. */
+/** Runs a job that has ended again, with the same variables. */
 import type { JobInput } from '@assay/client'
 import type { JobView } from '@assay/model/job'
 import { api, faultsOf } from '../../api.ts'
@@ -10,9 +10,12 @@ function hasFailed({ error }: JobView): boolean {
   return error !== null && error.code !== 'canceled_by_user'
 }
 
-/** Without the subscriptions that are gone or disabled by now. `key`: a repeat with the same key creates nothing anew. */
+/**
+ * Creates a job without the subscriptions that are deleted or disabled by now. `key`: a repeat with the same key
+ * creates no further job.
+ */
 async function create(input: JobInput & { notify: string[] }, key: string | undefined): Promise<string> {
-  // Each body has its own key.
+  // Each body has its own idempotency key.
   const options = key === undefined ? {} : { idempotencyKey: `${key}-${input.notify.length}` }
   try {
     return await api().jobs.create(input, options)
@@ -31,7 +34,7 @@ async function create(input: JobInput & { notify: string[] }, key: string | unde
 export async function runAgain(job: JobView, key?: string): Promise<JobView> {
   const { template_id, template_vars, presence_name, metadata, reader_id } = job
   const presence = presence_name === null ? {} : { presence_name }
-  // A personal insight is sent to its reader alone.
+  // A personal insight is sent only to its reader.
   const told = reader_id === null || job.notify.length === 0 ? job.notify : ['reader']
   const notify = hasFailed(job) ? told : []
   const reader = reader_id === null ? {} : { reader_id }

@@ -1,4 +1,6 @@
-/** The form that runs a template: its variables and the options of a job. A refusal is shown beside its field. */
+/**
+ * Shows the form that runs a template: its variables and the options of a job. A refusal is shown beside its field.
+ */
 
 import type { JobInput } from '@assay/client'
 import type { JobView } from '@assay/model/job'
@@ -19,7 +21,7 @@ import { byVariable, VariableFields } from './variable-fields.tsx'
 
 interface Draft extends JobDraft {
   values: Values
-  /** Of a personal template; empty: the own user. */
+  /** The reader of a personal template; empty for the own user. */
   reader_id: string
 }
 
@@ -53,7 +55,7 @@ function useRun(template: TemplateView, onCreated: () => void) {
 interface RunFormProps {
   template: TemplateView
   earlier: JobView | undefined
-  /** What is reviewed, for a template with the variables `metrics` and `period`. */
+  /** The metric under review, for a template with the variables `metrics` and `period`. */
   metric?: string | undefined
 }
 

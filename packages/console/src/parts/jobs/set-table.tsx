@@ -1,4 +1,4 @@
-/** Sets of variables as rows, each with its faults or its job. */
+/** Shows sets of variables as rows, each with its faults or its job. */
 import { type ReactNode, useState } from 'react'
 import type { VariableSets } from '../../drafts/variable-sets.ts'
 import { textOf } from '../../values.ts'
@@ -10,7 +10,7 @@ export interface SetFault {
   message: string
 }
 
-/** The variable of a fault: "origin" for "items.3.template_vars.origin". */
+/** Returns the variable of a fault: "origin" for "items.3.template_vars.origin". */
 function variableOf({ path }: SetFault): string {
   return path.replace(/^items\.\d+\.(template_vars\.)?/, '').split('.')[0]!
 }
@@ -19,7 +19,7 @@ interface SetTableProps extends VariableSets {
   label: string
   /** The faults by row; empty until they are known. */
   faults: readonly (readonly SetFault[])[]
-  /** Shown for a row without a fault. */
+  /** Renders the cell of a row without a fault. */
   good(index: number): ReactNode
 }
 

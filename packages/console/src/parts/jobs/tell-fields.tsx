@@ -1,4 +1,4 @@
-/** Fields for whom a run notifies, and the list of whom it does. */
+/** Chooses the subscriptions that a run notifies, and lists those that it notified. */
 
 import type { SubscriptionView } from '@assay/model/subscription'
 import { useQuery } from '@tanstack/react-query'
@@ -10,13 +10,13 @@ import { ShortId } from '../show.tsx'
 import { MailTo } from './mail-to.tsx'
 
 const MOST = 200
-/** As the API writes them in `notify`. */
+/** The value for followers in `notify` of the API. */
 const FOLLOWERS = 'followers'
-/** The same of a personal run. */
+/** The value for the reader of a personal run. */
 const READER = 'reader'
 const STALE_MS = 30_000
 
-/** The newest subscriptions, and the name of each for the signed-in user. */
+/** Returns the newest subscriptions, and the name of each for the signed-in user. */
 function useSubscriptions() {
   const me = useMe().data
   const { data } = useQuery({
@@ -26,7 +26,7 @@ function useSubscriptions() {
   })
   const isOwn = (one: SubscriptionView): boolean => one.personal && one.user_id === me?.user_id
   const nameOf = (one: SubscriptionView): string => {
-    // The address of a chat is a secret and shown masked, so its description says more.
+    // The address of a chat is a secret and shown masked, so its description is more useful.
     const target = one.kind === 'email' || !one.description ? targetOf(one) : one.description
     const called = isOwn(one) ? `me: ${target}` : target
     const name = one.description && target !== one.description ? `${called} (${one.description})` : called
@@ -46,7 +46,7 @@ function faultOf(faults: Record<string, string>): string | undefined {
   return paths.map((path) => faults[path]).join('; ') || undefined
 }
 
-/** Of a personal run: nobody but its reader can be told. */
+/** Chooses whether a personal run notifies its reader. Nobody else can be notified of it. */
 export function TellReader({ chosen, faults, onChange }: TellProps) {
   return (
     <ChecksField
@@ -61,8 +61,8 @@ export function TellReader({ chosen, faults, onChange }: TellProps) {
 }
 
 /**
- * Nobody is notified unless somebody is chosen. A chosen subscription that no longer exists stays in the list, so that
- * it can be removed.
+ * Chooses the subscriptions to notify. Nobody is notified without a choice. A chosen subscription that no longer
+ * exists stays in the list, so that it can be removed.
  */
 export function TellFields({ chosen, faults, onChange }: TellProps) {
   const { known, isOwn, nameOf } = useSubscriptions()
@@ -125,7 +125,10 @@ export function WhyNotTold({ assignment_id }: { assignment_id: string }) {
   )
 }
 
-/** With `assignment_id` each entry links to the reason why it was notified of the job or not. */
+/**
+ * Lists the notified subscriptions. With `assignment_id` each entry links to the reason why it was notified of the job
+ * or not.
+ */
 export function Told({ notify, assignment_id }: { notify: readonly string[]; assignment_id?: string }) {
   const { known = [], nameOf } = useSubscriptions()
   if (notify.length === 0) return <>nobody by name</>

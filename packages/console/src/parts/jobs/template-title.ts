@@ -1,10 +1,10 @@
-/** The titles of a template and of its runs, for headings and sentences. */
+/** Gives the titles of a template and of its runs, for headings and sentences. */
 import type { JobView } from '@assay/model/job'
 import { useQuery } from '@tanstack/react-query'
 import { api } from '../../api.ts'
 
 const STALE_MS = 30_000
-/** Runs of one template that were made in the same millisecond: those of a batch. */
+/** The most runs of one template that were made in the same millisecond, as those of a batch are. */
 const BESIDE_MOST = 200
 
 /**
@@ -28,7 +28,7 @@ export function useRunTitle(job: JobView | undefined): string | undefined {
   )
 }
 
-/** Its id until that is known. */
+/** Returns the title of a template, or its id until the title is known. */
 export function useTemplateTitle(template_id: string | undefined): string | undefined {
   const templates = useQuery({
     queryKey: ['templates'],

@@ -1,4 +1,4 @@
-/** The field of one variable, by its type: a date picker, a period, a list of choices, a number, or text. */
+/** Shows the field of one variable, by its type: a date picker, a period, a list of choices, a number, or text. */
 
 import type { VariableView } from '@assay/model/template'
 import { useQuery } from '@tanstack/react-query'
@@ -9,14 +9,14 @@ import { ChecksField, Field, type FieldParts } from '../field.tsx'
 import { FileInput } from '../files/file-input.tsx'
 import { PeriodInput } from './period-input.tsx'
 
-/** The kinds that the field itself does not show. */
+/** The kinds of values that the field itself does not show. */
 const KINDS: Partial<Record<VariableView['type'], string>> = {
   integer: 'whole number',
   number: 'number',
   list: 'a list, divided by commas',
 }
 
-/** The accepted values in words. */
+/** Returns the accepted values in words. */
 function hintOf({ type, min, max, pattern, description }: VariableView): string {
   const range =
     min !== null && max !== null
@@ -35,7 +35,7 @@ function hintOf({ type, min, max, pattern, description }: VariableView): string 
 
 const HAVE_CHOICES: readonly VariableView['type'][] = ['column', 'file', 'list']
 
-/** The choices of a template that is being edited: only its own sources are known. */
+/** The most files among the choices of a template that is being edited. Only its own sources are known. */
 const MOST_FILES = 200
 
 function useChoices(template_id: string | null, { name, type, enum: listed }: VariableView): string[] {
@@ -99,7 +99,7 @@ function VariableInput({ parts, variable, value, choices, onChange }: InputProps
 }
 
 interface FieldProps {
-  /** Null for a template that is being edited, which has no choices to request. */
+  /** The id of the template; null for one that is being edited, which has no choices to request. */
   template_id: string | null
   variable: VariableView
   value: string

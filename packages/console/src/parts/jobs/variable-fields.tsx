@@ -1,9 +1,9 @@
-/** The fields of all variables of a template, each with its fault. */
+/** Shows the fields of all variables of a template, each with its fault. */
 import type { VariableView } from '@assay/model/template'
 import type { Values } from '../../values.ts'
 import { VariableField } from './variable-field.tsx'
 
-/** A fault of a list's item ("arms.0") is shown at the list. */
+/** Returns the faults by variable. A fault of a list's item ("arms.0") is shown at the list. */
 export function byVariable(faults: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(faults).map(([path, message]) => [path.split('.')[0]!, message]))
 }
@@ -11,7 +11,7 @@ export function byVariable(faults: Record<string, string>): Record<string, strin
 interface VariableFieldsProps {
   template: { template_id: string; variables: readonly VariableView[] }
   values: Values
-  /** By variable. */
+  /** The faults by variable. */
   faults: Record<string, string>
   onChange(name: string, value: string): void
 }

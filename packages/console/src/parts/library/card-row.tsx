@@ -1,4 +1,4 @@
-/** One insight in the library: what it found, its figure and how that moved, and who made it. */
+/** Shows one insight in the library: its finding, its figure with the change, and its author. */
 import type { InsightCard } from '@assay/client'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
@@ -26,7 +26,7 @@ function FigureTile({ card }: { card: InsightCard }) {
   )
 }
 
-/** `pin`: the button that keeps the insight at the top. */
+/** Shows the row. `pin`: the button that keeps the insight at the top. */
 export function CardRow({ card, pin }: { card: InsightCard; pin?: ReactNode }) {
   const { insight_id, template_id, grade, schedule_id, failed_tests } = card
   return (

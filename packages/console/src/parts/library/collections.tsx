@@ -1,4 +1,4 @@
-/** Collections of insights: one chosen in the library, and those that hold an insight. */
+/** Shows collections of insights: one chosen in the library, and those that hold an insight. */
 import type { CollectionView } from '@assay/client'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
@@ -54,7 +54,7 @@ function ChangeCollection({ collection, onDone }: { collection: CollectionView; 
   )
 }
 
-/** Above the insights of a collection: what it is for, and what can be done with it. */
+/** Shows the head above the insights of a collection: its purpose, and its actions. */
 export function CollectionHead({ collection_id }: { collection_id: string }) {
   const cache = useQueryClient()
   const navigate = useNavigate()

@@ -1,12 +1,14 @@
-/** What a subscription follows, by its names: schedules, templates, collections and metrics are added from a list. */
+/**
+ * Shows what a subscription follows, by names. Schedules, templates, collections and metrics are added from a list.
+ */
 import { useQuery } from '@tanstack/react-query'
 import { api } from '../../api.ts'
 import { SelectField } from '../field.tsx'
 
-/** The newest of each kind; more are followed on their own pages. */
+/** The most of each kind that are listed, newest first. Others are followed on their own pages. */
 const MOST = 200
 
-/** Each thing that can be followed, as `follows` names it, in words. */
+/** Returns each object that can be followed, as `follows` names it, with its words. */
 function useFollowable(): { value: string; label: string }[] {
   return (
     useQuery({
@@ -37,7 +39,7 @@ const KIND_WORDS = {
   metric: 'Metric',
 } as const
 
-/** In words; what is not listed by its id. */
+/** Shows the followed objects in words. An object that is not listed is shown by its id. */
 export function FollowsWords({ follows }: { follows: readonly string[] }) {
   const names = new Map(useFollowable().map(({ value, label }) => [value, label]))
   return follows.map((one) => names.get(one) ?? one).join(', ') || 'nothing'
@@ -45,7 +47,7 @@ export function FollowsWords({ follows }: { follows: readonly string[] }) {
 
 interface FollowsFieldProps {
   follows: string[]
-  /** Of the whole form: those of `follows` are shown here. */
+  /** The faults of the whole form. Those of `follows` are shown here. */
   faults: Record<string, string>
   onChange(follows: string[]): void
 }

@@ -1,4 +1,4 @@
-/** What the signed-in user pins, which she alone sees, and the collections of all. */
+/** Pins insights for the signed-in user, who alone sees the pins, and reads the collections of all. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { api, useIsLimited } from '../../api.ts'
 
@@ -6,7 +6,7 @@ const MOST = 200
 const KEY = ['insights', 'pinned']
 export const COLLECTIONS_KEY = ['collections']
 
-/** The cards that are pinned; undefined until they are known, and for who may pin nothing. */
+/** Returns the pinned cards; undefined until they are known, and for users who may not pin. */
 export function usePinned() {
   const limited = useIsLimited()
   return useQuery({
@@ -17,7 +17,7 @@ export function usePinned() {
   }).data?.items
 }
 
-/** `newest`: of the series, always the newest run. */
+/** Pins an insight. `newest`: pins the series, which always shows its newest run. */
 export function usePin(insight_id: string) {
   const cache = useQueryClient()
   return useMutation({
@@ -29,7 +29,7 @@ export function usePin(insight_id: string) {
   })
 }
 
-/** A star that pins the insight, or takes the pin away. */
+/** A star that pins the insight, or removes the pin. */
 export function PinButton({ insight_id, title }: { insight_id: string; title: string }) {
   const pinned = usePinned()
   const pin = usePin(insight_id)
@@ -50,7 +50,7 @@ export function PinButton({ insight_id, title }: { insight_id: string; title: st
   )
 }
 
-/** The newest 200. */
+/** Returns the newest 200 collections. */
 export function useCollections() {
   return useQuery({
     queryKey: COLLECTIONS_KEY,

@@ -1,10 +1,10 @@
-/** The figure of an insight over its periods, as a line without axes; its end is the insight itself. */
+/** Draws the figure of an insight over its periods, as a line without axes. Its end is the insight itself. */
 import type { InsightCard } from '@assay/client'
 import { linePoints } from '../../words/change.ts'
 
 const WIDTH = 120
 const HEIGHT = 28
-/** Room for the dot at the end. */
+/** The pixels for the dot at the end. */
 const EDGE = 4
 
 export function Sparkline({ card }: { card: InsightCard }) {

@@ -1,4 +1,4 @@
-/** The settings of an object: its id, to copy, and the rest by name. */
+/** Shows the settings of an object: its id, to copy, and the others by name. */
 import type { ReactNode } from 'react'
 import { inWords, textOf } from '../../values.ts'
 import { Copy } from '../show.tsx'
@@ -20,7 +20,7 @@ export function FactList({ noun, id, rows }: { noun: string; id: string; rows: [
   )
 }
 
-/** Variables or metadata by name, as entries of a `dl`. */
+/** Shows variables or metadata by name, as entries of a `dl`. */
 export function NamedValues({ values }: { values: readonly (readonly [string, unknown])[] }) {
   return values.map(([name, value]) => (
     <div key={name}>

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react'
 interface Options {
   columns: readonly (string | false)[]
   caption?: string
-  /** Rows. */
+  /** The rows. */
   children: ReactNode
 }
 

@@ -1,4 +1,4 @@
-/** A list of rows of fields; rows can be added and removed. */
+/** A list of rows of fields. Rows can be added and removed. */
 import type { ReactNode } from 'react'
 
 interface RowProps<Row> {

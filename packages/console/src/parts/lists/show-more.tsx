@@ -1,15 +1,15 @@
-/** Below a long table: how many of its rows are shown, and a button for more. */
+/** Shows below a long table how many of its rows are shown, and a button for more. */
 import type { ReactNode } from 'react'
 
-/** Rows that are shown at first; the button adds four times as many. */
+/** The rows that are shown at first. The button shows four times as many. */
 export const PORTION = 50
 
 interface ShowMoreProps {
-  /** Rows that are shown at most. */
+  /** The most rows that are shown. */
   most: number
-  /** Rows that are there to show. */
+  /** The number of rows that can be shown. */
   rows: number
-  /** Rows in all, if some were not kept. */
+  /** The number of all rows, if some were not kept. */
   total?: number
   note?: ReactNode
   onMore(most: number): void

@@ -8,7 +8,7 @@ import { usePages } from './sections.ts'
 
 const TYPED_MS = 150
 const MOST_FOUND = 6
-/** The newest jobs that are looked at. */
+/** The number of newest jobs that are searched. */
 const JOBS = 50
 const STALE_MS = 30_000
 
@@ -16,12 +16,12 @@ export interface Entry {
   kind: 'Page' | 'Insight' | 'Template' | 'Metric' | 'Job'
   id: string
   name: string
-  /** Beside the name. */
+  /** The text beside the name. */
   more: string
   at: LinkProps
 }
 
-/** Whether each word stands in the text. */
+/** Tells whether each word stands in the text. */
 function speaksOf(text: string, words: string): boolean {
   const lower = text.toLowerCase()
   return words
@@ -30,7 +30,7 @@ function speaksOf(text: string, words: string): boolean {
     .every((word) => lower.includes(word))
 }
 
-/** Whether each word begins a word of the name: "late" does not name "Templates". */
+/** Tells whether each word begins a word of the name: "late" does not name "Templates". */
 function namedBy(name: string, words: string): boolean {
   const parts = name.toLowerCase().split(/\s+/)
   return words
@@ -109,7 +109,7 @@ function useJobs(words: string): Entry[] {
   }))
 }
 
-/** Pages at once, the rest once typing has paused. */
+/** Returns the entries: pages at once, the rest once typing has paused. */
 export function useEntries(typed: string): Entry[] {
   const words = useSettled(typed.trim(), TYPED_MS)
   const pages = usePages()
@@ -120,7 +120,7 @@ export function useEntries(typed: string): Entry[] {
   const templates = useTemplates(words)
   const metrics = useMetrics(words)
   const jobs = useJobs(words)
-  // Results for other words than are typed now are ignored.
+  // Results for other words than the present ones are ignored.
   if (words !== typed.trim()) return pages
   if (words === '') return [...insights.slice(0, 3), ...pages]
   return [...pages, ...insights, ...templates, ...metrics, ...jobs]

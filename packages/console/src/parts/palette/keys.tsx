@@ -1,6 +1,6 @@
 /**
- * The keys of every page: Ctrl or Cmd with K opens the command palette and "?" the list of keys, which are loaded then; "/" goes to
- * the search of the page; "g" and a letter go to a section.
+ * Handles the keys of every page. Ctrl or Cmd with K opens the command palette and "?" the list of keys, which are
+ * loaded then; "/" goes to the search of the page; "g" and a letter go to a section.
  */
 import { useNavigate } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect, useRef, useState } from 'react'
@@ -17,14 +17,14 @@ const SECTIONS = {
   h: '/health',
 } as const
 
-/** The second key counts for so long. */
+/** The milliseconds within which a second key counts. */
 const SEQUENCE_MS = 1500
 
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   (target.isContentEditable || target.shadowRoot !== null || target.matches('input, textarea, select'))
 
-/** A key in a dialog is the dialog's. */
+/** Tells whether a dialog is open. It then handles the keys itself. */
 const isOpen = (): boolean => document.querySelector('[role=dialog], [role=menu]') !== null
 
 function goToSearch(): boolean {
@@ -41,7 +41,7 @@ export function GoTo() {
   const navigate = useNavigate()
   const begun = useRef(0)
   useEffect(() => {
-    /** Whether the key did something. */
+    /** Handles a plain key. Tells whether the key had an effect. */
     const plain = (key: string, at: number): boolean => {
       const to = at - begun.current < SEQUENCE_MS ? SECTIONS[key as keyof typeof SECTIONS] : undefined
       begun.current = key === 'g' ? at : 0

@@ -26,7 +26,7 @@ function Option({ entry, id, chosen, onGo }: { entry: Entry; id: string; chosen:
 function Search({ onGo }: { onGo(entry: Entry): void }) {
   const list = useId()
   const [typed, setTyped] = useState('')
-  /** Of the chosen entry; null: the first. What arrives later leaves it chosen. */
+  /** The key of the chosen entry; null for the first. Entries that arrive later do not change the choice. */
   const [key, setKey] = useState<string | null>(null)
   const entries = useEntries(typed)
   const found = entries.findIndex((entry) => keyOf(entry) === key)

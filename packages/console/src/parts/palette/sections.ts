@@ -1,4 +1,4 @@
-/** The sections of the console, in the order of the work, and who is shown each. */
+/** Lists the sections of the console, in the order of the work, and who is shown each. */
 import type { Scope } from '@assay/model/token'
 import type { LinkProps } from '@tanstack/react-router'
 import { useIsLimited, useMay } from '../../api.ts'
@@ -10,8 +10,8 @@ export interface Section {
 }
 
 /**
- * The insights come first, then the sections in the order of the work: jobs, their data, their receivers, the system.
- * Viewers are shown only what they read; the other addresses still work.
+ * The sections: the insights first, then in the order of the work jobs, their data, their receivers and the system.
+ * Viewers are shown only the sections that they read; the other addresses still work.
  */
 const SECTIONS: readonly Section[] = [
   { to: '/insights', name: 'Insights', takes: 'viewer' },
@@ -25,7 +25,7 @@ const SECTIONS: readonly Section[] = [
   { to: '/system', name: 'System', takes: 'admin' },
 ]
 
-/** Pages below the sections. */
+/** The pages below the sections. */
 const FURTHER: readonly Section[] = [
   { to: '/health', name: 'Health', takes: 'analyst' },
   { to: '/templates/new', name: 'New template', takes: 'analyst' },
@@ -45,7 +45,7 @@ const FURTHER: readonly Section[] = [
   { to: '/system/settings', name: 'Settings', takes: 'admin' },
 ]
 
-/** What a token that is limited to templates may see. */
+/** The addresses that a token that is limited to templates may see. */
 const OF_TEMPLATES: readonly LinkProps['to'][] = ['/insights', '/templates', '/jobs', '/account']
 
 function useShown(sections: readonly Section[]): readonly Section[] {

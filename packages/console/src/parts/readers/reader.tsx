@@ -8,10 +8,10 @@ import { READERS, shown } from '../../drafts/readers.ts'
 import { LinesField, TextField } from '../field.tsx'
 
 const SHOWN_ATTRIBUTES = 4
-/** Readers that a field offers; others are typed. */
+/** The most readers that a field offers. Others are typed. */
 const OFFERED = 200
 
-/** The first readers by id, for admins. */
+/** Returns the first readers by id, for admins. */
 function useReaders() {
   const admin = useMay('admin')
   return useQuery({
@@ -22,7 +22,7 @@ function useReaders() {
   })
 }
 
-/** A reader by id, for admins; the id alone for others. */
+/** Returns a reader by id for admins, and only the id for others. */
 function useReader(reader_id: string) {
   const admin = useMay('admin')
   return useQuery({
@@ -33,7 +33,7 @@ function useReader(reader_id: string) {
   })
 }
 
-/** "For ada (region North)". Admins see the attributes as they are now; a reader who was deleted is named by her id. */
+/** Shows "For ada (region North)". Admins see the present attributes. A reader who was deleted is named by her id. */
 export function ForReader({ reader_id }: { reader_id: string }) {
   const { data, error } = useReader(reader_id)
   const gone = error instanceof ClientError && error.status === 404
@@ -85,7 +85,9 @@ export function ReaderField({ value, fault, hint, required = false, onChange }: 
   )
 }
 
-/** In the form of a personal template: for whom it is run. Others than admins run it for themselves. */
+/**
+ * Chooses the reader for whom a personal template is run, in its form. Users who are no admins run it for themselves.
+ */
 export function RunReader(props: Omit<ReaderFieldProps, 'hint' | 'required'>) {
   const admin = useMay('admin')
   if (!admin) return <p className="small">Each reader sees rows of her own: this run is for you.</p>
@@ -97,7 +99,9 @@ export function RunReader(props: Omit<ReaderFieldProps, 'hint' | 'required'>) {
   )
 }
 
-/** Asks whose rows to show: whoever may preview a source may read all of them, so the attributes are free. */
+/**
+ * Asks whose rows to show. A user who may preview a source may read all of its rows, so any attributes are accepted.
+ */
 export function PreviewReader(props: {
   needs: readonly string[]
   value: string

@@ -1,4 +1,4 @@
-/** For whom a schedule runs a personal template. */
+/** Chooses and shows the readers for whom a schedule runs a personal template. */
 
 import type { ScheduleView } from '@assay/model/schedule'
 import type { TemplateView } from '@assay/model/template'
@@ -21,7 +21,7 @@ const CHOICES = [
   { value: 'where', label: 'Readers with an attribute' },
 ] as const
 
-/** Shown where the template is personal, or readers are chosen. Whoever is no admin cannot choose. */
+/** Shows the choice if the template is personal, or readers are chosen. Only admins can choose. */
 export function ScheduleReaders({ template, draft, faults, onChange }: Props) {
   const admin = useMay('admin')
   if (!template.personal && draft.readers_for === 'nobody') return null
@@ -87,7 +87,7 @@ function namesOf(readers: NonNullable<ScheduleView['readers']>): string {
   return `those with ${wanted.join(', ')}`
 }
 
-/** For whom a schedule over readers runs, and how far the jobs of its due time are made. */
+/** Shows the readers for whom a schedule runs, and how many jobs of its due time are made. */
 export function ReadersOf({ schedule: { readers, firing } }: { schedule: ScheduleView }) {
   if (readers === null) return null
   return (

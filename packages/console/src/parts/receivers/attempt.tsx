@@ -1,4 +1,4 @@
-/** One attempt of a delivery: request, answer and the time of each phase. */
+/** Shows one attempt of a delivery: request, answer and the time of each phase. */
 import type { Attempt } from '@assay/model/delivery'
 import { ADVICE } from '../../names.ts'
 import { duration } from '../../words/durations.ts'

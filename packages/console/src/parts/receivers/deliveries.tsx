@@ -1,4 +1,4 @@
-/** The deliveries of a webhook or subscription, newest first. */
+/** Shows the deliveries of a webhook or subscription, newest first. */
 
 import type { DeliveryStatus, DeliveryView } from '@assay/model/delivery'
 import { Link } from '@tanstack/react-router'
@@ -32,7 +32,7 @@ export function DeliveryLink({ receiver: { noun, id }, delivery_id, children }: 
   )
 }
 
-/** When a delivery is tried next: what is due waits while sending pauses. */
+/** Shows when a delivery is tried next. A due delivery waits while sending pauses. */
 function Next({ at, paused }: { at: string; paused: string | null }) {
   const waits = paused !== null && at < paused
   return (
@@ -83,7 +83,7 @@ function DeliveryRow({ receiver, delivery, paused }: DeliveryRowProps) {
 
 export function Deliveries(props: {
   receiver: Receiver
-  /** The end of the pause after failed attempts. */
+  /** The end of the pause after failed attempts; null without a pause. */
   paused: string | null
   status: DeliveryStatus | undefined
   onStatus(status: DeliveryStatus | undefined): void

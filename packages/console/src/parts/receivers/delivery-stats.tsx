@@ -1,4 +1,4 @@
-/** The attempts of a webhook or subscription in the last day: counts, latency, and a chart by hour. */
+/** Shows the attempts of a webhook or subscription in the last day: counts, latency, and a chart by hour. */
 
 import type { WebhookStats } from '@assay/model/delivery'
 import { useQuery } from '@tanstack/react-query'
@@ -16,7 +16,7 @@ interface Hour {
   failed: number
 }
 
-/** The last 24 hours, including those without attempts. */
+/** Returns the last 24 hours, including those without attempts. */
 function lastHours(stats: WebhookStats, now = Date.now()): Hour[] {
   const known = new Map(stats.hours.map((hour) => [Date.parse(hour.hour), hour]))
   const last = Math.floor(now / HOUR_MS) * HOUR_MS

@@ -1,6 +1,6 @@
 /**
- * The button "Follow" of a template, a schedule, a metric or a collection. It sends their insights to the own
- * subscription from then on.
+ * Shows the button "Follow" of a template, a schedule, a metric or a collection. After a click their insights go to
+ * the own subscription.
  */
 import type { SubscriptionView } from '@assay/model/subscription'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
@@ -12,11 +12,11 @@ import { Fault } from '../fault.tsx'
 import { useTemplateTitle } from '../jobs/template-title.ts'
 import { useSchedule } from '../schedules/schedule-name.tsx'
 
-/** The newest subscriptions of the user among which the own ones are looked for. */
+/** The most subscriptions of the user, newest first, among which the own ones are searched. */
 const MOST = 200
 const STALE_MS = 30_000
 
-/** The own subscriptions of the signed-in user. */
+/** Returns the own subscriptions of the signed-in user. */
 function useOwn() {
   const user_id = useMe().data?.user_id
   return useQuery({
@@ -28,7 +28,7 @@ function useOwn() {
   })
 }
 
-/** Reads each subscription anew, so that what another page changed meanwhile stays. */
+/** Changes what subscriptions follow. It reads each anew, so that changes on another page meanwhile stay. */
 async function changeFollows(
   subscriptions: readonly SubscriptionView[],
   changed: (follows: string[]) => string[],
@@ -39,7 +39,7 @@ async function changeFollows(
   }
 }
 
-/** Returns why nothing arrives yet; empty if it does. */
+/** Returns why nothing arrives yet; empty if messages arrive. */
 function missingWords({ status, waiting }: SubscriptionView): string {
   if (status === 'disabled') return ' It is disabled: nothing comes before you enable it.'
   if (waiting.length === 0) return ''
@@ -49,9 +49,9 @@ function missingWords({ status, waiting }: SubscriptionView): string {
 }
 
 interface Followed {
-  /** As `follows` names it. */
+  /** The followed object, as `follows` names it. */
   what: string
-  /** What comes: the subject of a sentence. */
+  /** The messages that come, as the subject of a sentence. */
   comes: string
 }
 
@@ -114,7 +114,10 @@ function Follow({ what, comes }: Followed) {
   )
 }
 
-/** A viewer may change no subscription, and a token that is limited to templates sees none. */
+/**
+ * Tells whether the user may follow. A viewer may change no subscription, and a token that is limited to templates
+ * sees none.
+ */
 function useMayFollow(): boolean {
   const analyst = useMay('analyst')
   return !useIsLimited() && analyst
@@ -139,7 +142,7 @@ export function FollowCollection({ collection_id, name }: { collection_id: strin
 function FollowSchedule({ schedule_id, template_id }: { schedule_id: string; template_id: string }) {
   const { data, isPending } = useSchedule(schedule_id)
   if (isPending) return null
-  // A schedule that was deleted runs no more.
+  // A schedule that was deleted runs no more, so its template is followed.
   if (!data) return <FollowTemplate template_id={template_id} />
   return <Follow what={`schedule:${schedule_id}`} comes={`Each run of the schedule “${data.name}”`} />
 }
@@ -157,7 +160,7 @@ function FollowOrigin({ assignment_id, template_id }: Pick<Insight, 'assignment_
   )
 }
 
-/** Follows the schedule that made the insight; if none did, the template. */
+/** Follows the schedule that made the insight, or the template if no schedule did. */
 export function FollowInsight({ insight: { assignment_id, template_id } }: { insight: Insight }) {
   return useMayFollow() ? <FollowOrigin assignment_id={assignment_id} template_id={template_id} /> : null
 }

@@ -1,11 +1,14 @@
-/** The headers that a webhook sends with every request. Values are secrets, shown only while they are entered, unless public. */
+/**
+ * Shows the headers that a webhook sends with every request. Values are secrets, shown only while they are entered,
+ * unless public.
+ */
 import { type HeaderDraft, NEW_HEADER, staysSecret } from '../../drafts/headers.ts'
 import { CheckField, TextField } from '../field.tsx'
 import { RowFields } from '../lists/row-fields.tsx'
 
 interface HeaderProps {
   headers: HeaderDraft[]
-  /** By row: "headers.0.name". */
+  /** The faults by row, such as "headers.0.name". */
   faults: Record<string, string>
   onChange(headers: HeaderDraft[]): void
 }

@@ -1,4 +1,6 @@
-/** The health of a webhook or subscription: one phrase, and for a failing one the fate of its deliveries. */
+/**
+ * Shows the health of a webhook or subscription in one phrase, and for a failing one what happens to its deliveries.
+ */
 import type { ReceiverView } from '../../receivers.ts'
 import { breakerWords } from '../../troubles.ts'
 import { reasonWords } from '../../words/why.ts'
@@ -20,7 +22,7 @@ export function HealthWord({ status, failing_since }: Pick<Told, 'status' | 'fai
   return <span className="state state-delivered">✓ enabled</span>
 }
 
-/** The error of the last failed attempt. */
+/** Shows the error of the last failed attempt. */
 function Reason({ reason }: { reason: string | null }) {
   if (reason === null) return null
   return (

@@ -9,7 +9,7 @@ import { CheckField, TextField } from '../field.tsx'
 const DAY_MS = 86_400_000
 const ASK_MS = 500
 
-/** A time in the reader's zone for a datetime-local field. */
+/** Returns a time in the reader's zone for a datetime-local field. */
 function localTime(at: number): string {
   return new Date(at - new Date(at).getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 }

@@ -1,4 +1,4 @@
-/** The key that receivers verify with: the secret, shown once, or the public key. */
+/** Shows the key with which receivers verify: the secret, shown once, or the public key. */
 import type { NewWebhook } from '@assay/client'
 import { Secret } from '../show.tsx'
 

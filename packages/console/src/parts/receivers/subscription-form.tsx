@@ -1,6 +1,6 @@
 /**
- * The form of a subscription, for a new one and for a change. The address of a chat is a secret: it is kept neither in the
- * tab's storage nor shown again, and a change without it leaves it as it is.
+ * Shows the form of a subscription, for a new one and for a change. The address of a chat is a secret: it is neither
+ * kept in the tab's storage nor shown again, and a change without it keeps it.
  */
 import type { SubscriptionInput } from '@assay/client'
 import type { EventType } from '@assay/model/event'
@@ -14,14 +14,14 @@ export const KIND_WORDS: Record<SubscriptionKind, string> = { email: 'Mail', sla
 
 export interface SubscriptionDraft {
   kind: SubscriptionKind
-  /** One reader on each line. */
+  /** The readers, one on each line. */
   to: string
   presence_name: string
   events: EventType[]
   include_skipped: boolean
   personal: boolean
   follows: string[]
-  /** Seconds; empty: no link. */
+  /** The lifetime of a link in seconds; empty for no link. */
   link: string
   subject: SubscriptionView['subject']
   attach: boolean
@@ -67,7 +67,7 @@ const linesOf = (text: string): string[] =>
     .filter(Boolean)
 const readersOf = ({ to }: SubscriptionDraft): string[] => linesOf(to)
 
-/** An empty `url` keeps the chat's address. */
+/** Returns the input. An empty `url` keeps the chat's address. */
 export function inputOf(draft: SubscriptionDraft, url: string): SubscriptionInput {
   const { kind, presence_name, events, include_skipped, personal, link, description } = draft
   return {
@@ -86,7 +86,7 @@ export function inputOf(draft: SubscriptionDraft, url: string): SubscriptionInpu
   }
 }
 
-/** The faults of the list of readers, each with its address. */
+/** Returns the faults of the list of readers, each with its address. */
 function readersFault(draft: SubscriptionDraft, faults: Record<string, string>): string | undefined {
   const readers = readersOf(draft)
   const each = Object.entries(faults).flatMap(([path, message]) => {
@@ -114,7 +114,7 @@ interface FieldsProps {
   url: string
   setUrl(url: string): void
   faults: Record<string, string>
-  /** The present address of an existing subscription, hidden. */
+  /** The present address of an existing subscription, masked. */
   present?: string | null
 }
 
@@ -173,7 +173,7 @@ function TargetField(props: FieldsProps) {
   )
 }
 
-/** "seven days" for the seconds of a week. */
+/** Returns "seven days" for the seconds of a week. */
 export function lifetimeWords(seconds: number): string {
   const listed = LINK_LIFETIMES.find(({ value }) => value === String(seconds))
   return listed?.label ?? duration(seconds * 1000)

@@ -1,4 +1,4 @@
-/** The settings of a subscription, and the form that changes them. */
+/** Shows the settings of a subscription, and the form that changes them. */
 
 import type { SubscriptionView } from '@assay/model/subscription'
 import { useMutation } from '@tanstack/react-query'
@@ -28,7 +28,7 @@ function mailRows({ subject, attach }: SubscriptionView): [string, string][] {
 
 const WAITING_WORDS = { unconfirmed: 'has not agreed yet', left: 'has unsubscribed' } as const
 
-/** The readers, each of those that get nothing with the reason. */
+/** Returns the readers. A reader who gets nothing is shown with the reason. */
 function readersOf(to: readonly string[], waiting: SubscriptionView['waiting']): string {
   const reasons = new Map(waiting.map((one) => [one.to, WAITING_WORDS[one.reason]]))
   return to.map((one) => (reasons.has(one) ? `${one} (${reasons.get(one)})` : one)).join(', ')

@@ -1,4 +1,4 @@
-/** The settings of a webhook, and the form that changes them. */
+/** Shows the settings of a webhook, and the form that changes them. */
 
 import { LINEAGE_EVENTS, type WebhookView } from '@assay/model/webhook'
 import { useMutation } from '@tanstack/react-query'

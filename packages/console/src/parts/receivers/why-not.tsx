@@ -16,11 +16,11 @@ const PAGES = 10
 interface Answer {
   sentence: string
   delivery: FullDelivery | null
-  /** The sentence stays true until a user changes something. */
+  /** True if the sentence stays true until a user changes something. */
   settled: boolean
 }
 
-/** The newest delivery of the job at this receiver, searched from the job's creation on. */
+/** Resolves to the newest delivery of the job at this receiver, searched from the job's creation on. */
 async function findDelivery(
   receiver: Receiver,
   assignment_id: string,

@@ -1,4 +1,7 @@
-/** The one place at which a failed job is mended: its template at the line of the fault, its connection, its file. */
+/**
+ * Links to the one place at which a failed job is mended: its template at the line of the fault, its connection, or
+ * its file.
+ */
 import type { JobErrorCode } from '@assay/model/errors'
 import type { JobView } from '@assay/model/job'
 import { useQuery } from '@tanstack/react-query'

@@ -1,4 +1,4 @@
-/** Where the time of a run went: its wait, its start, and each step, on one axis. */
+/** Shows the times of a run on one axis: its wait, its start, and each step. */
 import type { JobView } from '@assay/model/job'
 import { useInsight } from '../../insights.ts'
 import { duration } from '../../words/durations.ts'
@@ -6,11 +6,11 @@ import { duration } from '../../words/durations.ts'
 interface Step {
   name: string
   ms: number
-  /** Milliseconds since the job was queued. */
+  /** The milliseconds since the job was queued. */
   from: number
 }
 
-/** Steps run one after the other; what is left of the run is its start and the writing of the text. */
+/** Returns the steps, which run one after the other. The rest of the run is its start and the writing of the text. */
 function stepsOf(
   waited: number,
   ran: number,

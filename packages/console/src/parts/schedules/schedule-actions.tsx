@@ -37,7 +37,7 @@ function useActs({ schedule_id, paused }: ScheduleView) {
   return { run, toggle, leave }
 }
 
-/** A schedule over readers is run by hand for one of them. */
+/** Runs a schedule over readers by hand, for one of them. */
 function RunForReader({ run }: { run: ReturnType<typeof useActs>['run'] }) {
   const [asking, setAsking] = useState(false)
   const [reader_id, setReader] = useState('')

@@ -1,4 +1,4 @@
-/** A link with a schedule's name; the id of a deleted schedule. */
+/** Links to a schedule by its name, and shows the id of a deleted schedule. */
 
 import { ClientError } from '@assay/client'
 import { useQuery } from '@tanstack/react-query'

@@ -1,4 +1,4 @@
-/** A schedule in words: its rhythm and its last run. */
+/** Shows a schedule in words: its rhythm and its last run. */
 
 import { ClientError } from '@assay/client'
 import type { ScheduleView } from '@assay/model/schedule'
@@ -12,7 +12,7 @@ import { State, Time } from '../show.tsx'
 
 const REFRESH_MS = 5_000
 
-/** The expression in words if that is short, the expression, and its time zone. */
+/** Shows the expression in words if they are short, the expression, and its time zone. */
 export function Rhythm({ schedule: { cron, time_zone } }: { schedule: ScheduleView }) {
   const words = cronWords(cron)
   return (
@@ -25,7 +25,7 @@ export function Rhythm({ schedule: { cron, time_zone } }: { schedule: ScheduleVi
   )
 }
 
-/** A due time in the schedule's time zone. */
+/** Shows a due time in the schedule's time zone. */
 export function DueTime({ at, time_zone }: { at: string; time_zone: string }) {
   return (
     <time dateTime={at} title={at}>
@@ -34,7 +34,7 @@ export function DueTime({ at, time_zone }: { at: string; time_zone: string }) {
   )
 }
 
-/** Whether the last due time failed and no job was created since. */
+/** Tells whether the last due time failed and no job was created since. */
 export function failedLast({ last_error, last_run }: ScheduleView): boolean {
   return last_error !== null && (last_run === null || last_run.created_at < last_error.at)
 }
@@ -56,7 +56,7 @@ export function ScheduleState({ schedule }: { schedule: ScheduleView }) {
 }
 
 export function LastRun({ schedule: { last_run, readers } }: { schedule: ScheduleView }) {
-  // The jobs of readers are not there for others.
+  // Users who are no admins cannot see the jobs of readers.
   const isSeen = useMay('admin') || readers === null
   const assignment_id = last_run?.assignment_id
   const { data, error } = useQuery({

@@ -1,4 +1,4 @@
-/** The timing of a schedule: expression, time zone, start and end, with a preview of the due times. */
+/** Shows the timing of a schedule: expression, time zone, start and end, with a preview of the due times. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useId, useState } from 'react'
 import { api, faultsOf } from '../../api.ts'
@@ -13,7 +13,7 @@ import { DueTime } from './schedule-show.tsx'
 const ASK_AFTER_MS = 300
 const FIELDS = ['cron', 'time_zone', 'starts_at', 'ends_at'] as const
 
-/** Days that are often wanted, with their fields of an expression; null: each hour. */
+/** Common choices of days, with their fields of an expression; null for each hour. */
 const COMMON = [
   ['Every day', '* * *'],
   ['Monday to Friday', '* * MON-FRI'],
@@ -25,7 +25,7 @@ const COMMON = [
 ] as const
 const FIRST_TIME = '06:00'
 
-/** Days and a time by choosing; each choice writes the expression. */
+/** Chooses days and a time. Each choice writes the expression. */
 function CommonTimes({ cron, onChange }: { cron: string; onChange(cron: string): void }) {
   const known = timeOf(cron)
   const [typed, setTyped] = useState(FIRST_TIME)
@@ -63,7 +63,7 @@ const ZONES = knownZones()
 
 export type Timing = Pick<ScheduleDraft, (typeof FIELDS)[number]>
 
-/** The due times as the service computes them, once typing has paused. */
+/** Returns the due times as the service computes them, once typing has paused. */
 function useDueTimes({ cron, time_zone, starts_at, ends_at }: Timing) {
   const timing = {
     cron: cron.trim(),

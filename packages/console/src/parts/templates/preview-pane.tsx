@@ -1,4 +1,4 @@
-/** The preview beside the editor: its values, its reader, and the insight that a run over the data gives. */
+/** Shows the preview beside the editor: its values, its reader, and the insight that a run over the data gives. */
 
 import type { VariableView } from '@assay/model/template'
 import { useMutation } from '@tanstack/react-query'
@@ -18,7 +18,7 @@ const NONE: readonly never[] = []
 export interface Asked {
   source: string
   values: Record<string, unknown>
-  /** For a personal template: the reader whose rows to show. */
+  /** The reader whose rows to show, for a personal template. */
   reader: { reader?: Record<string, unknown> }
 }
 
@@ -55,7 +55,7 @@ export interface Draft {
   source: string
   /** The values of the preview, by variable. */
   values: Values
-  /** Whose rows the preview of a personal template shows, an attribute a line. */
+  /** The reader whose rows the preview of a personal template shows, an attribute a line. */
   reader?: string
 }
 
@@ -84,7 +84,7 @@ function PreviewValues(props: {
   )
 }
 
-/** What the preview is given, and what it shows. */
+/** Shows the fields of the preview, and its result. */
 export function PreviewPane(props: {
   checked: Awaited<ReturnType<ReturnType<typeof api>['templates']['check']>> | undefined
   draft: Draft

@@ -1,7 +1,7 @@
 /**
- * CodeMirror for templates: front matter as YAML, text as Markdown, fences as SQL or YAML, Liquid marked in all of them. It
- * lives in a shadow root: there its styles are adopted style sheets, which the Content-Security-Policy lets be, where
- * in the page it would need style elements.
+ * Sets up CodeMirror for templates: front matter as YAML, text as Markdown, fences as SQL or YAML, Liquid marked in
+ * all of them. It lives in a shadow root, where its styles are adopted style sheets, which the Content-Security-Policy
+ * allows. In the page it would need style elements.
  */
 
 import type { Fault } from '@assay/model/template'
@@ -79,7 +79,7 @@ const liquidMarks = ViewPlugin.fromClass(
   { decorations: (plugin) => plugin.marks },
 )
 
-/** In place of all that stands there; one undo brings that back. */
+/** Replaces the whole text. One undo restores it. */
 export function replaceAll(view: EditorView, text: string): void {
   view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text }, scrollIntoView: false })
 }
@@ -109,7 +109,7 @@ function mount(host: HTMLElement, source: string, extensions: Extension[]): Edit
   return new EditorView({ root, parent, state: EditorState.create({ doc: source, extensions }) })
 }
 
-/** A read-only editor. */
+/** Mounts a read-only editor. */
 export function mountReader(host: HTMLElement, source: string, label: string): EditorView {
   return mount(host, source, [
     ...shared(label),
@@ -124,7 +124,7 @@ export function mountReader(host: HTMLElement, source: string, label: string): E
   ])
 }
 
-/** The columns of the sources of a text, as far as they can be known. */
+/** Resolves to the columns of the sources of a text, as far as they can be known. */
 export type ColumnsOf = (source: string) => Promise<readonly string[]>
 
 function completion(columnsOf: ColumnsOf): Extension {
@@ -138,7 +138,7 @@ function completion(columnsOf: ColumnsOf): Extension {
   return [autocompletion({ override: [complete], icons: false }), keymap.of(completionKeymap)]
 }
 
-/** Escape and then Tab leaves the editor by keyboard; so does Tab alone, because it is not bound. */
+/** Mounts an editor. Escape and then Tab leaves it by keyboard. Tab alone does too, because it is not bound. */
 export function mountEditor(
   host: HTMLElement,
   source: string,
@@ -158,7 +158,7 @@ export function mountEditor(
   ])
 }
 
-/** Marks the faults at their positions; faults of a partial are marked at the top. */
+/** Marks the faults at their positions. Faults of a partial are marked at the top. */
 export function showFaults(view: EditorView, faults: readonly Fault[]): void {
   const { doc } = view.state
   const diagnostics = faults.map(({ line, column, message, remedy, severity, partial }): Diagnostic => {

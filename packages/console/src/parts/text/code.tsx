@@ -1,4 +1,4 @@
-/** Read-only code: shown at once, coloured when the grammar is loaded. */
+/** Shows read-only code: at once, and coloured when the grammar is loaded. */
 import { Fragment, type ReactNode, useEffect, useState } from 'react'
 import { Copy } from '../show.tsx'
 

@@ -1,4 +1,7 @@
-/** The columns of the files that a template names, looked up once for each file, for what its editor completes. */
+/**
+ * Finds the columns of the files that a template names, looked up once for each file, for the completion of its
+ * editor.
+ */
 import { api, queryClient } from '../../api.ts'
 import { sourcesOf } from './completion.ts'
 
@@ -11,7 +14,7 @@ async function columnsIn(file: string): Promise<readonly string[]> {
       retry: false,
     })
   } catch {
-    // A file that is not there yet has no columns to offer.
+    // A file that does not exist yet has no columns to offer.
     return []
   }
 }

@@ -1,8 +1,8 @@
-/** What can be written at a place of a template: tables, columns, methods with their options and fields, filters and tags. Pure. */
+/** Completes a place of a template: tables, columns, methods with their options and fields, filters and tags. Pure. */
 import { FILTERS, METHODS, OUTCOME, TAGS } from './words.generated.ts'
 
 export interface Completion {
-  /** Where the word begins that is completed. */
+  /** The offset at which the completed word begins. */
   from: number
   words: { label: string; detail: string }[]
 }
@@ -10,7 +10,7 @@ export interface Completion {
 export interface Block {
   kind: string
   name: string
-  /** Without the fence. */
+  /** The text without the fence. */
   text: string
   start: number
   end: number
@@ -26,7 +26,7 @@ export function blocksOf(source: string): Block[] {
   })
 }
 
-/** The sources with a file by name: "orders: { file: orders.csv }". */
+/** Returns the sources with a file by name: "orders: { file: orders.csv }". */
 export function sourcesOf(source: string): [name: string, file: string][] {
   const front = FRONT.exec(source)?.[0] ?? ''
   const found = front.matchAll(/([A-Za-z_]\w*):\s*\{?\s*file:\s*(?:"([^"]*)"|([^\s,}]+))/g)
@@ -38,7 +38,7 @@ function variablesOf(source: string): string[] {
   return [...front.matchAll(/([A-Za-z_]\w*):\s*\{\s*type:/g)].map(([, name]) => name!)
 }
 
-/** The columns that the SQL of a block names: "as time", "country". */
+/** Returns the columns that the SQL of a block names: "as time", "country". */
 function columnsOf({ kind, text }: Block): string[] {
   if (kind === 'metric') return ['time', 'value']
   const named = [...text.matchAll(/\bas\s+"?([A-Za-z_]\w*)"?|"([^"\n]+)"/gi)].map((one) => one[1] ?? one[2]!)
@@ -51,7 +51,7 @@ type Words = Completion['words']
 const as = (detail: string, labels: readonly string[]): Words =>
   [...new Set(labels)].map((label) => ({ label, detail }))
 
-/** `columns`: those of the sources, as far as they are known. */
+/** Returns the completion. `columns`: those of the sources, as far as they are known. */
 export function completionAt(
   source: string,
   position: number,

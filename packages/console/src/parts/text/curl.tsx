@@ -1,4 +1,4 @@
-/** The same request as a curl command to copy. */
+/** Shows the same request as a curl command to copy. */
 import { SERVICE } from '../../pages/address.ts'
 import { Code } from './code.tsx'
 
@@ -9,7 +9,7 @@ interface CurlProps {
   path: string
   method?: 'GET' | 'POST'
   body?: object
-  /** Further options, such as -T sales.csv. */
+  /** Further options of curl, such as -T sales.csv. */
   options?: string
 }
 

@@ -15,13 +15,13 @@ export function SourceView({ source, label }: { source: string; label: string })
 }
 
 interface EditorProps {
-  /** The initial source; afterwards the editor holds it. */
+  /** The initial text; afterwards the editor holds it. */
   first: string
   label: string
   faults: readonly Fault[]
   view: RefObject<EditorView | null>
   onChange(source: string): void
-  /** For a template: what its editor completes. It stays the same function. */
+  /** Gives the columns that the editor of a template completes. It must stay the same function. */
   columnsOf?: ColumnsOf
 }
 

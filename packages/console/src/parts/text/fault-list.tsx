@@ -1,10 +1,10 @@
-/** The faults of a text that is being edited, each with the way to its place. */
+/** Lists the faults of a text that is being edited, each with a link to its place. */
 import type { Fault } from '@assay/model/template'
 import { useEffect, useState } from 'react'
 
 const CHECK_AFTER_MS = 500
 
-/** The text once it has not changed for half a second. */
+/** Returns the text once it has not changed for half a second. */
 export function useSettled(source: string): string {
   const [settled, setSettled] = useState(source)
   useEffect(() => {

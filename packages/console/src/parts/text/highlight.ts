@@ -1,4 +1,4 @@
-/** SQL as tokens, each with its class. */
+/** Divides SQL into tokens, each with its class. */
 import { PostgreSQL } from '@codemirror/lang-sql'
 import { classHighlighter, highlightCode } from '@lezer/highlight'
 
