@@ -52,7 +52,7 @@ class AssayInsight extends HTMLElement {
       frame.contentWindow?.postMessage({ assay: 'theme', theme: this.#theme() }, '*')
   }
 
-  /** Returns the custom properties `--assay-text` and so on, of the element or of the elements around it. */
+  /** The custom properties `--assay-text` and so on, of the element or of what it stands in. */
   #theme(): Record<string, string> {
     const style = getComputedStyle(this)
     const values = THEMES.map((name) => [name, style.getPropertyValue(`--assay-${name}`).trim()])
