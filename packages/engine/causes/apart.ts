@@ -11,8 +11,8 @@ import { chanceOfOne } from './one-leaf.ts'
 import { commonFactor } from './state.ts'
 
 /**
- * A leaf moved with its element if it moved at least this share of the shift, or lies within so many standard
- * deviations of it.
+ * A leaf moved with its element if it moved at least `PART` of the shift, or lies within `NEAR` standard deviations of
+ * it.
  */
 const PART = 0.5
 const NEAR = 2

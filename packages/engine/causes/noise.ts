@@ -1,12 +1,12 @@
 /**
  * Fits the ordinary noise: how far leaves lie from their expectation if nothing happens.
  *
- * The score of a leaf is s = (v - f) / max(|v|, |f|), with v what came and f what was expected, times what everything
- * moved by. It lies between -1 and 1 where both have one sign. Its variance is tau^2 + phi u / max^2: noise in
- * proportion to size, and noise as of counts, with u the variance that the rows tell (or the size itself). Both are
- * fitted to the leaves that no cause has claimed, in bins by u / max^2, separately on each side of the centre, by
- * medians. So neither skewed noise nor causes in fewer than half of the leaves mislead the fit. Tails are Student's t,
- * with the degrees of freedom that the far quantiles show.
+ * The score of a leaf is s = (v - f) / max(|v|, |f|). v is the observed value, and f the expected one times the factor
+ * by which everything moved. It lies between -1 and 1 if both have one sign. Its variance is tau^2 + phi u / max^2:
+ * noise in proportion to size, and noise as of counts, with u the variance that the rows show (or the size itself).
+ * Both are fitted to the leaves that no cause has claimed, in bins by u / max^2, separately on each side of the centre,
+ * by medians. So neither skewed noise nor causes in fewer than half of the leaves mislead the fit. Tails are Student's
+ * t, with the degrees of freedom that the far quantiles show.
  */
 import { normalUpperQuantile, studentUpper } from '../numeric/distributions.ts'
 import { logGamma } from '../numeric/gamma.ts'

@@ -1,8 +1,9 @@
 /**
- * Computes the chance that a single leaf lies so far from all others if nothing happened, where neither rows nor earlier
- * changes show their noise. Few leaves show neither their spread nor their tails, so the chance is the mean over a grid
- * of spreads, with normal tails and with those of Student's t with 3 degrees of freedom. Each is weighted by how well it
- * fits the other leaves (the posterior predictive tail: Box, J. Royal Statistical Society A 143, 1980).
+ * Computes the chance that a single leaf lies so far from all others if nothing happened, for data in which neither
+ * rows nor earlier changes show the noise. Few leaves show neither their spread nor their tails, so the chance is the
+ * mean over a grid of spreads, with normal tails and with those of Student's t with 3 degrees of freedom. Each is
+ * weighted by how well it fits the other leaves (the posterior predictive tail: Box, J. Royal Statistical Society A
+ * 143, 1980).
  */
 import { normalTwoSided, studentTwoSided } from '../numeric/distributions.ts'
 import { median } from '../numeric/median.ts'

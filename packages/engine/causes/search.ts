@@ -72,8 +72,8 @@ export interface Found {
 const MOST_MEMBERS = 24_000_000
 const MOST_CAUSES = 40
 /**
- * A few leaves beyond so many standard deviations, and by half or more, may be other causes. They are at most this
- * share of at least so many leaves.
+ * A leaf may be another cause if its score lies farther than `LARGE`, and than `FAR_OUT` standard deviations, from the
+ * centre. At most a share of `MOST_OUT` of at least `LEAST_AROUND` leaves may be such.
  */
 const LARGE = 0.5
 const FAR_OUT = 6

@@ -1,5 +1,6 @@
 /**
  * Forecasts a series on even steps. Scale, model and intervals are chosen on its own past.
+ *
  * The values are forecast as they are or by their logarithms, whichever is likelier (with the Jacobian). The models of
  * candidates.ts are fitted to the values before the backtest, and forecast the known values from each of its origins.
  * The model with the smallest error is fitted to all values. If its 95 % intervals missed more than 5 %, they are
@@ -93,7 +94,7 @@ export function forecastSeries(question: Question): Forecast {
     const told = { ahead: bounded(wide, question.counts), backtest: test.result }
     return { model: LAST_SEASON, log_scale: false, ...told, candidates: null }
   }
-  // Without a backtest nothing shows that smoothing follows the series better. The line needs fewer values for a
+  // Nothing shows without a backtest that smoothing follows the series better. The line needs fewer values for a
   // season.
   const model = test?.model ?? 'line'
   const all = candidates?.ahead(values.length, horizon) ?? {}

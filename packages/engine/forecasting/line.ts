@@ -24,7 +24,7 @@ export interface LineFit {
 
 const NEGLIGIBLE = 1e-3
 /**
- * Returns the log likelihood that a line must gain as the last of so many parameters: AICc (Hurvich and Tsai,
+ * Returns the log likelihood that a line must gain as the last of `parameters` parameters: AICc (Hurvich and Tsai,
  * Biometrika 76, 1989).
  */
 function costOfLine(parameters: number, n: number): number {

@@ -1,11 +1,12 @@
 /**
  * association: tells whether two columns go together, whatever their types.
  *
- * Two categories: chi-square with Cramer's V, Fisher's exact test where counts are few, Cochran-Mantel-Haenszel with
- * `strata`. Two numbers: Pearson where both are near enough to normal, else Spearman; Kendall by name; partial
- * correlation with `controls`. A number and a category: compare_groups. `test: auto` names the chosen test and the
- * reason. The sources of the numbers stand in numeric/. It fetches one row for each cell of a table of counts, at most
- * 50 by 50, and at most 20,000 numbers, to test their shapes.
+ * Two categories are tested by chi-square with Cramer's V, by Fisher's exact test if counts are few, and by
+ * Cochran-Mantel-Haenszel with `strata`. Two numbers are tested by Pearson's correlation if both are near enough to
+ * normal, else by Spearman's; by Kendall's if named; and by partial correlation with `controls`. A number and a
+ * category are tested by compare_groups. `test: auto` names the chosen test and the reason. The sources of the numbers
+ * stand in numeric/. It fetches one row for each cell of a table of counts, at most 50 by 50, and at most 20,000
+ * numbers, to test their shapes.
  */
 import type { Grade, Outcome } from '@assay/model/insight'
 import { type Meanings, measureOf, opening } from '../verdicts/measure.ts'

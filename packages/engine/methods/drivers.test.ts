@@ -123,7 +123,7 @@ test('days without an event are named with the option that counts them as zero, 
       from generate_series(timestamp '2024-01-01', timestamp '2024-02-29', interval 1 day) t(d), range(20) e(i), (values ('E'), ('N')) x(r)
       where ${where}`)
   const options = { value: 'v', by: ['region'], time: 'at', period: 'month' }
-  // In February events come on every second day only.
+  // February has events on every second day only.
   const rare = await events('month(d) = 1 or day(d) % 2 = 0')
   const unknown = await ask(rare, options, '2024-03-05T00:00:00Z')
   assert.match(unknown.headline ?? '', /40 a day in both/)

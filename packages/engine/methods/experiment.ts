@@ -1,5 +1,6 @@
 /**
  * experiment: a test with randomised units and several metrics.
+ *
  * The rows of one unit are one observation. Units are compared by Welch's t test, ratios by the delta method. A
  * covariate from before the start is used by CUPED, and the interval of the relative lift is Fieller's
  * (experiment/effects.ts). `looks: sequential` gives intervals that hold at every look (experiment/sequential.ts).

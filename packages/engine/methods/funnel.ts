@@ -1,5 +1,6 @@
 /**
  * funnel: tells how many ids go from step to step.
+ *
  * The order is strict. An entry is a row of the first step. It passes a later step with that step's first row at or
  * after the time at which it passed the step before (after that time, if both steps are the same event), within the
  * window from the entry. An id passes a step if any of its entries does. Entries whose window ends after the data are

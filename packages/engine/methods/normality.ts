@@ -1,6 +1,7 @@
 /**
  * normality: tells whether a column follows a normal distribution, or by `distribution` a uniform, exponential or gamma
  * one.
+ *
  * `test: auto` uses Shapiro and Wilk's test up to 5,000 values, and D'Agostino and Pearson's for more, from moments
  * computed in DuckDB. Anderson-Darling and Lilliefors read at most 200,000 values. The exponential and gamma
  * distributions have parameters from the data. Distances from them are judged by 199 samples drawn from the fit (Stute,

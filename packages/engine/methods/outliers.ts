@@ -1,5 +1,6 @@
 /**
  * outliers: finds the values of a column that stand far apart, whatever their order.
+ *
  * The rule is one of three: the modified z score 0.6745 (x - median) / MAD beyond 3.5 (Iglewicz and Hoaglin, How to
  * Detect and Handle Outliers, 1993), Tukey's fences 1.5 interquartile ranges beyond the quartiles (Exploratory Data
  * Analysis, 1977), or z scores beyond 3. DuckDB computes order statistics. The farthest `max` rows are fetched. A few
@@ -220,7 +221,7 @@ async function beyond(table: Relation, given: Options, shape: Shape, fences: Fen
   }
 }
 
-/** Returns the chance, at most 1, that the farthest of so many normal values lies as far from the others as `far`. */
+/** Returns the chance, at most 1, that the farthest of as many normal values lies as far from the others as `far`. */
 async function chanceOf(table: Relation, rows: string, out: string, far: number): Promise<number> {
   const [rest] = await table.query(
     `select count(*) as n, avg(v) as mean, stddev_samp(v) as sd from ${rows} where isfinite(x) and not (${out})`,

@@ -1,5 +1,6 @@
 /**
  * pareto: tells how concentrated a sum is in its segments.
+ *
  * It gives shares and cumulative shares, largest first. The Gini coefficient is G = sum((2 i - k - 1) x_i) / (k sum(x))
  * over the k segments in rising order, without the k / (k - 1) correction, as R's ineq. The Herfindahl-Hirschman index
  * is the sum of squared shares, 0 to 1. DuckDB computes exact sums and the ranks. The 1,000 largest segments are

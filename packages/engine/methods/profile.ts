@@ -1,5 +1,6 @@
 /**
  * profile: tells what each column holds.
+ *
  * Counts, distinct values, range and the most frequent values are exact, from full scans (DuckDB's SUMMARIZE estimates
  * them). Flags follow the alerts of ydata-profiling. One query reads many columns (column-scans.ts). Six rows of each
  * column are fetched.

@@ -48,7 +48,7 @@ test('a segment that is the largest by one of its rows says so', async () => {
     close.caveats.map(({ says }) => says),
     ['Without one single row of "c1", at 900, "c1" would have 26 % in place of 77 %.'],
   )
-  // Without the 100 the sum of c0 would be -50, and shares of the rest would mean nothing.
+  // The sum of c0 without the 100 would be -50, and shares of the rest would mean nothing.
   const refunds = await share(
     "select * from (values ('c0', 100), ('c0', -30), ('c0', -20), ('c1', 45), ('c2', 15)) t(g, v)",
   )

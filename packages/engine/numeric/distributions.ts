@@ -68,7 +68,7 @@ export function studentQuantile(p: number, df: number): number {
 /** Returns t with P(T > t) = p. */
 export function studentUpperQuantile(p: number, df: number): number {
   if (Number.isNaN(p) || !(df > 0)) return Number.NaN
-  // Beyond this df the difference from the normal distribution is below 1e-15.
+  // The difference from the normal distribution is below 1e-15 beyond this df.
   if (df > 1e15) return normalUpperQuantile(p)
   if (p > 0.5) return -studentUpperQuantile(1 - p, df)
   if (p === 0.5) return 0

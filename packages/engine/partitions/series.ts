@@ -303,7 +303,7 @@ export class Series {
     if (known.first !== null) return [known.first, ...changed].reduce(earlier)
     const [row] = await this.#there.answered(this.#query.firstFor(this.#there.connection.kind))
     const first = row?.first ?? null
-    // Days before an open one may get rows, too.
+    // Days before an open one may get rows as well.
     return first === null ? open : earlier(textOf(first).slice(0, 10), open)
   }
 

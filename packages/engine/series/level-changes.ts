@@ -27,7 +27,7 @@ const MOST = 50
 /** The distance from an end of a returning level within which a change is that end. */
 const NEAR_END = 2
 
-/** A model may have one change of level for each of so many values. */
+/** The number of values for each change of level that a model may have. */
 const VALUES_A_LEVEL = 20
 
 /** Returns the most changes of level that a model of `n` values may have. */

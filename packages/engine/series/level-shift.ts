@@ -38,7 +38,7 @@ const LEAST_OUTSIDE = 2
 const TOLD = 0.05
 /** The most positions that are tried first in a long series. */
 const PLACES = 400
-/** The most jumps that are tried in addition: one for so many values, at most `JUMPS`. */
+/** The most jumps that are tried in addition: one for each `VALUES_A_JUMP` values, at most `JUMPS`. */
 const JUMPS = 50
 const VALUES_A_JUMP = 20
 /**

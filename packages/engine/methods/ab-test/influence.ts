@@ -81,7 +81,8 @@ function without(arm: ObservedArm, value: number): ObservedArm {
   }
   const away = value - arm.mean!
   if (away === 0) return { ...arm, n, sd: arm.sd! * Math.sqrt(n / (n - 1)) }
-  // In units of the distance. A rest that is only rounding counts as 0: this one value made the whole spread.
+  // The spread is computed in units of the distance. A rest that is only rounding counts as 0, because this one value
+  // made the whole spread.
   const rest = (arm.sd! / away) ** 2 * n - arm.n / n
   const sd = rest < 1e-9 ? 0 : Math.abs(away) * Math.sqrt(rest / (n - 1))
   return { ...arm, n, mean: arm.mean! - away / n, sd }

@@ -304,7 +304,7 @@ function ofRatio(
     before,
     after,
     ...lie,
-    // If shares moved the ratio, too, rates that moved alike explain only a part.
+    // If shares also moved the ratio, rates that moved alike explain only a part.
     in_all: lie.in_all && ofRates / (after - before) >= MOSTLY,
     cancelling,
     searched: found.searched + (shares?.searched ?? 0),

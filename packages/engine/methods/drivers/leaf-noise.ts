@@ -43,8 +43,8 @@ const forecastVariances = (noise: Float64Array): NonNullable<Leaves['variances']
 })
 
 /**
- * Returns the variance of a sum by its rows. If rows come as events, their number is random, too, and the variance is
- * the sum of squares (a compound Poisson sum). If both sides have the same rows, for example one for each day, it is
+ * Returns the variance of a sum by its rows. If rows come as events, their number is random as well, and the variance
+ * is the sum of squares (a compound Poisson sum). If both sides have the same rows, for example one for each day, it is
  * the variance of the values around their mean. If some of these rows are missing, their number adds its own variance
  * (`spread`, counts.ts). A single row shows nothing.
  */

@@ -42,7 +42,7 @@ export interface Unmatched {
   leaves: number
 }
 
-/** A mix below this share of the change, or of the whole effect of rates, is not told. */
+/** The share of the change, or of the whole effect of rates, below which a mix is not reported. */
 const LEAST = 0.1
 /** The largest q of a cause. */
 const MOST_Q = 0.01

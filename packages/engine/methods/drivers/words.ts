@@ -13,14 +13,14 @@ const MOST_NAMED = 2
 const LEAST_PARTS = 6
 /** The same number if neither rows nor earlier changes show what is ordinary. */
 const LEAST_UNTOLD = 30
-/** The largest change, as a share of the value before, that may be called noise with so few parts. */
+/** The largest change, as a share of the value before, that may be called noise if there are few parts. */
 const MOST_OF_FEW = 0.1
 /**
  * Causes with less than this share of the change are counted, not named. If the whole is level, the limit is `LEVEL_SHARE` of
  * the whole.
  */
 const LEAST_SHARE = 0.02
-/** The mix is told first if it made more than this share of the change. */
+/** The share of the change above which the mix is the first part of the explanation. */
 const MOSTLY = 0.5
 
 /** A base below this share of the value after is near zero. */
@@ -87,7 +87,7 @@ export interface Told {
   headline: string
   /** The sentence of the headline about the causes; null if there is none. */
   explanation: string | null
-  /** How a change without a told cause is described. */
+  /** The kind of a change without a named cause. */
   lie: Lie | null
 }
 
@@ -148,7 +148,7 @@ export function headline(
 
 const joined = (...parts: readonly string[]): string => parts.filter((part) => part !== '').join('; ')
 
-/** Returns the effect on the ratio of numerators without a denominator, or 0 if it is too small to be told. */
+/** Returns the effect on the ratio of numerators without a denominator, or 0 if it is too small to be reported. */
 function unmatchedEffect({ unmatched, before, after }: Causes): number {
   const effect = unmatched ? unmatched.after - unmatched.before : 0
   const least = isLevel(before, after)
@@ -267,8 +267,8 @@ function besideExpected(
 }
 
 /**
- * How a change without a cause is described. `one_row`: without one row it would be another (one-row.ts). `too_few`: with few parts and no earlier changes, no part can be told from
- * noise, however far it moved.
+ * The kinds of a change without a cause. `one_row`: without one row the change would be another (one-row.ts).
+ * `too_few`: with few parts and no earlier changes, no part can be told from noise, however far it moved.
  */
 export type Lie = 'one_row' | 'one_part' | 'too_few' | 'in_noise' | 'in_all' | 'unseen'
 

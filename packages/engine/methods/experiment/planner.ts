@@ -81,8 +81,8 @@ export function unitsPlanned({ base, ...plan }: Plan & Level): number {
 }
 
 /**
- * Returns the smallest difference above 0 that so many units over all arms find, or null if no difference is large
- * enough. For rates it is found by bisection, because the number of units falls as the difference grows.
+ * Returns the smallest difference above 0 that `units` over all arms find, or null if no difference is large enough.
+ * For rates it is found by bisection, because the number of units falls as the difference grows.
  */
 export function effectFound(units: number, plan: Omit<Plan, 'effect'> & Level): number | null {
   const { base, variance, arms, alpha, power, looks, tuned, shares } = plan

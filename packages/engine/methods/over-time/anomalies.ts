@@ -1,5 +1,6 @@
 /**
  * anomalies: finds the values of a series that stand out from the expectation that the others give.
+ *
  * `auto` compares each value with its seasons, levels and neighbours. It judges by the tails of the residuals
  * themselves (series/spikes/spikes.ts), so that heavy tails, counts and a wandering level make no anomaly. `esd`
  * (Rosner 1983) and `fences` (as R's forecast::tsoutliers) are published tests that assume independent normal values.

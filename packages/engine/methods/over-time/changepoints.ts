@@ -1,5 +1,6 @@
 /**
  * changepoints: finds where the level of a series changed, and by how much.
+ *
  * The strongest change of level is accepted if it exceeds its noise (series/level-shift.ts). Then each side is searched
  * in the same way: binary segmentation (Vostrikova 1981) with a test in place of a penalty. The noise may be as
  * persistent as a random walk and have heavy tails. Seasons that the series shows, and a line if it rises or falls, are

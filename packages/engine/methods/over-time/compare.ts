@@ -1,5 +1,6 @@
 /**
  * compare: compares the latest complete period with the one before.
+ *
  * Values are added up (or averaged) per period. Periods with different numbers of days, or days without rows, are
  * compared per day that has data. Two weeks are compared on the weekdays that both have. The earlier changes decide
  * whether the change is unusual (series/change.ts). At least 8 of them are needed. `relative` is the change as a share

@@ -1,5 +1,6 @@
 /**
  * forecast: forecasts the values to come, with intervals.
+ *
  * The season is one that the series shows (there may be several), or the given `period`. Scale, model and intervals are
  * chosen on the series' own past (forecasting/forecast-series.ts). The models are a line with persistent errors,
  * exponential smoothing, theta, means of these, and intermittent demand. `events` names a column of known days in the

@@ -1,5 +1,6 @@
 /**
  * seasonality: finds how long a season lasts, how strong it is, and its shape.
+ *
  * It decomposes even steps by STL (numeric/smoothing/stl.ts). The period is one that the calendar suggests (12 months,
  * 7 days, a year, ...) and that the values show beside errors as persistent as a random walk (series/seasons.ts). Among
  * several it takes the strongest. Strength is max(0, 1 - var(R) / var(S + R)) (Wang, Smith and Hyndman 2006). `pattern`

@@ -1,5 +1,6 @@
 /**
  * trend: tells whether a series rises or falls, and by how much a step.
+ *
  * `auto` fits a line beside the seasons that the series shows, with errors as persistent as a random walk
  * (series/persistence/persistent-regression.ts). If the errors are no random walk, the normal scores are tested too,
  * and the larger p holds. A trend that a random walk would also show does not count. `original`, `hamed_rao` and

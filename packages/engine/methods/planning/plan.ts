@@ -1,5 +1,6 @@
 /**
  * plan: tells how many units an experiment needs, and how many days at the traffic of the past.
+ *
  * The past rows give the level and the spread of the measure over units (experiment/units.ts). The rows of one unit are
  * one observation. Ratios use the delta method, a covariate CUPED. The past also gives the new units of a day
  * (planning/traffic.ts). The sizes come from experiment/planner.ts, as those that `assay plan` prints. A few rows are

@@ -19,7 +19,7 @@ export interface Seen {
   rate: boolean
 }
 
-/** The smallest difference that so many weeks would find. */
+/** The smallest difference that a test of `weeks` weeks finds. */
 export interface Within {
   weeks: number
   units: number

@@ -102,7 +102,7 @@ export async function pairOf(
     spearman_p: finite(chanceOf(spearman, n, series, ranks)),
     series,
     worth,
-    // Without one of n rows the worth falls in proportion.
+    // The worth falls in proportion when one of n rows is left out.
     ends: ends.map((end) => ({ ...end, p: byStudent(end.estimate, (worth * (n - 1)) / n) })),
   }
 }

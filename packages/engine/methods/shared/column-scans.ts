@@ -116,7 +116,7 @@ function listedRangesSql(table: Relation, batch: readonly Column[]): string {
   return `select place, ${parts.join(', ')} from (${listSql(table, batch)}) group by place`
 }
 
-/** Returns the ranges of so many columns. A table without rows has no values to list, so its ranges are empty. */
+/** Returns the ranges of `columns` columns. A table without rows has no values to list, so its ranges are empty. */
 function rangesIn(rows: readonly Row[], columns: number): Range[] {
   const byPlace = new Map(rows.map((row) => [Number(row.place), row]))
   return Array.from({ length: columns }, (_, place) => rangeOf(byPlace.get(place), ''))

@@ -271,8 +271,8 @@ const family = ({ label, many }: Words, tests: number): string =>
   `The ${tests} ${many.replace(` of ${label}`, '')} are tested together, and their certainty allows for that.`
 
 /**
- * Returns the doubts of single groups: each kind once, in the words of most groups, with the groups that have it.
- * `told` holds what is already said about all groups; `shown` holds the headline of one group.
+ * Returns the doubts of single groups. Each kind is listed once, in the words of most groups, with the groups that have
+ * it. `told` holds what is already said about all groups, and `shown` the headline of one group.
  */
 function ofGroups(groups: readonly Group[], told: string, shown: string): Doubt[] {
   const found = groups.flatMap((group) =>

@@ -85,7 +85,7 @@ export function etsFilter(
   return { errors, final: stateAfter(state, form, values.length) }
 }
 
-/** Returns the state after so many steps, with the seasonal term of the next step first. */
+/** Returns the state after `steps` steps, with the seasonal term of the next step first. */
 export function stateAfter({ level, slope, seasons }: Running, { period }: EtsForm, steps: number): EtsState {
   const place = steps % period
   const turned = period > 1 ? [...seasons.subarray(place), ...seasons.subarray(0, place)] : []

@@ -150,7 +150,7 @@ function solveInitial(
 ): { initial: EtsState; squares: number } {
   const { period } = form
   const zeros = values.map(() => 0)
-  // With values of zero, the errors from a unit state are minus its column.
+  // The errors from a unit state are minus its column if the values are zero.
   const columns = unitStates(form).map((state) =>
     etsFilter(zeros, form, parameters, state).errors.map((error) => -error),
   )

@@ -30,7 +30,7 @@ export function wanderingSeason(
       const before = at.get(row - steps)
       if (before !== undefined) alike += left[place]! * left[before]!
     }
-    // Residuals from so many columns are less alike than the errors.
+    // The columns take up a part of the residuals, which are then less alike than the errors.
     if (alike / whole + columns.length / values.length > CLEARLY / Math.sqrt(values.length)) return steps
   }
   return null

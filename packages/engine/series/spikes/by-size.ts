@@ -17,7 +17,7 @@ export interface Sizes {
 
 const LEAST_IN_BIN = 12
 const MOST_BINS = 8
-/** Denominators make no difference if their largest tenth is at most so many times the smallest. */
+/** Denominators make no difference if their largest tenth is at most this multiple of the smallest. */
 const ALIKE = 1.3
 
 /** Returns the standard deviation of each residual relative to that at the middle denominator. */

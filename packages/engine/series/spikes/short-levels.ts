@@ -15,7 +15,7 @@ const LEAST_LEVEL = 5
 /** The chance of any false short level. */
 const ALPHA = 0.01
 
-/** Returns columns of changes of level after so many rows. */
+/** Returns a column for each change of level. `changes` are the numbers of rows before them. */
 export const stepsAt = (n: number, changes: readonly number[]): number[][] =>
   changes.map((index) => Array.from({ length: n }, (_, row) => (row < index ? 0 : 1)))
 

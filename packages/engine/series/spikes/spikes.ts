@@ -107,10 +107,10 @@ const residualsOn = ({ standardised, lenient, expected, scale }: View): Residual
 })
 
 /**
- * `rows` are the steps of the values, ascending; `beside` are columns that explain the series (seasons, levels),
- * without a constant and a line. At most `most` values are found, at a chance of `alpha` of any where there is none.
- * Values `aside`, with their chances, neither shape the expectation of others nor are judged; those beyond the usual
- * are returned. `sizes` are the denominators of ratios, whose noise depends on them.
+ * Finds the values that stand out. `rows` are the steps of the values, ascending. `beside` are columns that explain the
+ * series (seasons, levels), without a constant and a line. At most `most` values are found, and the chance of any false
+ * one is `alpha`. Values `aside`, with their chances, neither shape the expectation of others nor are judged. Those
+ * beyond the usual are returned. `sizes` are the denominators of ratios, whose noise depends on them.
  */
 export function findSpikes(
   values: readonly number[],
@@ -262,7 +262,7 @@ function besideOne(values: readonly number[], usual: number, most: number, alpha
   return { spikes, farthest: spikes, scale: 'plain', residuals: null, tails: null }
 }
 
-/** Returns the chance that one of so many counts is as large, by their mean; 0 for values that are no counts. */
+/** Returns the chance that one of the counts is as large, by their mean; 0 for values that are no counts. */
 function rarity(values: readonly number[], value: number): number {
   if (!values.every((one) => one >= 0 && Number.isInteger(one))) return 0
   const mean = values.reduce((sum, one) => sum + one, 0) / values.length

@@ -2,6 +2,7 @@
  * Finds stretches of neighbouring values that leave a series together and return, such as an outage of a week. Each
  * value lies where its neighbours lead one to expect, so none stands out by itself, and together they look like a
  * wandering level.
+ *
  * A stretch begins and ends with large jumps in opposite directions. Its mean must lie farther from the line, seasons
  * and levels than errors of any persistence explain (persistent-regression.ts), after a correction for every position
  * and length. One of two tests must show that: the normal scores of the values, so that tails make no stretch, or the
@@ -51,10 +52,10 @@ const PLACES = 4
 /** Errors of less persistence than this have no order. */
 const ALONE = 0.3
 
-/** Returns the most of so many values that are a stretch, and no level. */
+/** Returns the most of `n` values that are a stretch, and no level. */
 export const longestStretch = (n: number): number => Math.min(LONGEST, Math.floor(SHARE * n))
 
-/** Returns the most of so many values that are a level which returns. */
+/** Returns the most of `n` values that are a level which returns. */
 export const longestLevel = (n: number): number => Math.min(LONGEST, Math.floor(SHARE_OF_LEVEL * n))
 
 /**
@@ -90,7 +91,7 @@ export function findStretches(
   return told.toSorted((left, right) => left.from - right.from)
 }
 
-/** Returns the positions at which a stretch of so many values leaves and returns. */
+/** Returns the positions at which a stretch in a series of `n` values leaves and returns. */
 export const endsOf = ({ from, to }: Place, n: number): number[] =>
   [from, to].filter((index) => index > 0 && index < n)
 
@@ -135,7 +136,7 @@ function candidates(left: Float64Array, longest: number): Place[] {
   const middle = medianOf(left)
   const mean = (from: number, to: number): number => (sums[to]! - sums[from]!) / (to - from)
   const step = (at: number, reach: number): number => mean(at, at + reach) - mean(at - reach, at)
-  /** The usual distance of steps of so many values from 0, over the whole series. */
+  /** The usual distance from 0 of steps over `reach` values, in the whole series. */
   const usual = new Map<number, number>()
   const usualStep = (reach: number): number => {
     const known = usual.get(reach)
@@ -230,7 +231,7 @@ function chanceOf(
 }
 
 /**
- * Returns the chance that so many neighbours are all at least as far out as the nearest of them, if their order means
+ * Returns the chance that all values of a stretch are at least as far out as the nearest of them, if their order means
  * nothing.
  */
 function side(values: readonly number[], base: readonly (readonly number[])[], place: Place): number {

@@ -199,7 +199,7 @@ async function calendarPeriods(
     today,
     unit === 'day' ? (daily.toReversed() as unknown as DayRows[]) : null,
   )
-  // With one row for each period, at its start, only the data behind it show when they end.
+  // If there is one row for each period, at its start, only the data behind the rows show when they end.
   const summed = daily.every(({ last }) => last === 0) && buckets.every(({ days }) => days!.seen <= 1)
   if (summed && buckets.length > 1) cuts.push(...(await cutsBehind(buckets, cuts, unit, context)))
   const keeps = asked.partial === 'keep'
