@@ -1,7 +1,7 @@
 /** The dialect of Assay's own engine. */
 import { type Dialect, doubled, exponential, lagged, plainText } from './dialect.ts'
 
-/** `step` takes a timestamp on the clock of the metric's zone. */
+/** The dialect. Its `step` takes a timestamp on the clock of the metric's zone. */
 export const DUCKDB: Dialect = {
   identifier: doubled,
   text: plainText,

@@ -30,7 +30,7 @@ export interface Base {
 
 export interface Statement {
   sql: string
-  /** Its columns in their order, with the names that they have there. */
+  /** The columns of the query in their order, with the names that they have there. */
   columns: Query['columns']
 }
 

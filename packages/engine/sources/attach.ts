@@ -197,7 +197,7 @@ export async function attachSources(
   while (left.length > 0) {
     const waits = (source: Source): boolean =>
       sourceVariables(source).some((name) => left.some((other) => other.name === periods.waitsFor(name)))
-    // If all wait for each other, the first is tried, and its query fails with the reason.
+    // The first is tried if all wait for each other, and its query fails with the reason.
     const source = left.find((one) => !waits(one)) ?? left[0]!
     left = left.filter((one) => one !== source)
     onEach(source.name)

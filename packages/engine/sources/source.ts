@@ -11,7 +11,7 @@ export interface Attached {
   lineage: SourceLineage
   /** The columns of a text that are not read as plain values, or whose reading is in doubt. */
   readings?: readonly FoundColumn[]
-  /** Set if the rows stay in a database, which computes what is needed. */
+  /** The questions to the database, if the rows stay there; otherwise absent. */
   asked?: AskedThere
   /** A sentence about kept rows of the source that are in doubt. */
   doubt?: string

@@ -7,7 +7,7 @@ import { api } from '../api.ts'
 import { below } from '../pages/address.ts'
 
 export interface UploadOptions {
-  /** If false, the upload is refused if a file of that name exists. */
+  /** True to replace a file of that name. Otherwise the upload is refused if there is one. */
   replace: boolean
   signal: AbortSignal
   /** The lines that say how the file is read; none are sent if undefined. */

@@ -89,7 +89,7 @@ export function Shell() {
       search: { next: location.pathname.slice(BASE.length) + location.search },
     })
   }, [signedIn, navigate])
-  // Without this, mounted queries would fetch again without a cookie.
+  // Mounted queries would otherwise fetch again without a cookie.
   if (signedIn === null) return null
   return (
     <>

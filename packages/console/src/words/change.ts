@@ -22,7 +22,7 @@ function percentOf(text: string, value: number): number | null {
 }
 
 export interface Moved {
-  /** "up", "down" or "level". */
+  /** The direction: "up", "down" or "level". */
   direction: 'up' | 'down' | 'level'
   /** The change in words: "up 3.7 points"; "up 12 %"; "level". */
   words: string

@@ -107,7 +107,7 @@ class Client {
   readonly #options: ProbeOptions
   readonly #guard: Guard
   readonly id = randomUUID()
-  /** Whether the server has answered. */
+  /** True if the server has answered. */
   #answered = false
 
   constructor(options: ProbeOptions) {

@@ -217,7 +217,7 @@ class MysqlReader implements BatchReader {
   readonly #options: OpenOptions
   #rows: Rows | null = null
   #running = false
-  /** Whether moments arrive in another zone than UTC. */
+  /** True if moments arrive in another zone than UTC. */
   #zoned = false
 
   constructor(session: MysqlConnection, options: OpenOptions) {

@@ -35,7 +35,7 @@ export class Rows {
   #failure: Error | null = null
   #wake: () => void = () => undefined
 
-  /** `zoned` means that moments arrive as times of another zone than UTC. */
+  /** Makes the collector. `zoned`: whether moments arrive as times of another zone than UTC. */
   constructor(wire: Wire, command: Command, zoned = false) {
     this.#wire = wire
     const take = (packet: Packet): void => this.#take(packet)

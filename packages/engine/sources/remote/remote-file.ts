@@ -4,6 +4,6 @@ import type { Wanted } from '@assay/net/download'
 /** A file to download; `shown` is its name in lineage and errors. */
 export interface RemoteFile extends Wanted {
   shown: string
-  /** Its size in bytes, if it is known before. */
+  /** The size in bytes, if it is known before the download. */
   bytes?: number
 }

@@ -38,7 +38,7 @@ export interface RemoteOptions {
 
 /** The allowed targets, time and size of downloads. */
 export interface Reach {
-  /** Null for an address of a template, or for uploads in a bucket. */
+  /** The name of the connection; null for an address of a template, or for uploads in a bucket. */
   connection: string | null
   targets: readonly string[]
   ca?: string | undefined

@@ -53,7 +53,7 @@ export function refuseOtherWidth(
 ): void {
   const named = names.values.length
   const width = rows[0]?.values.length ?? named
-  // With a single row, that row may be the wrong one.
+  // A single row may be the wrong one itself.
   if (declared.header !== undefined || width === named || rows.length < 2) return
   if (rows.some(({ values }) => values.length !== width)) return
   if (width === named + 1 && rows.some(({ values }) => values.at(-1) === '')) return

@@ -26,7 +26,7 @@ export interface Kept {
   above: number
   /** The number of columns. */
   width: number
-  /** Where the copy is written, and its most bytes. */
+  /** The path of the copy. The next field is its most bytes. */
   into: string
   most: number
 }

@@ -7,7 +7,7 @@ export interface RulesDraft {
   /** The budgets as typed. An empty text stands for that of every workspace. */
   budgets: Record<OutgoingKind, string>
   model: boolean
-  /** Whether a list restricts the hosts. The next field holds its lines. */
+  /** True if a list restricts the hosts. The next field holds its lines. */
   narrowsHosts: boolean
   hosts: string
   ownDomains: boolean

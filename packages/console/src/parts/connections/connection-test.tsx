@@ -6,7 +6,7 @@ import { api } from '../../api.ts'
 import { duration } from '../../words/durations.ts'
 import { Fault } from '../fault.tsx'
 
-/** `isUntried` means that no server was asked; the answer says why. */
+/** The result of a test. `isUntried`: no server was asked, and the answer says why. */
 type Answer = Found & { isUntried?: true }
 
 export function Told({ found, small = false }: { found: Answer; small?: boolean }) {
