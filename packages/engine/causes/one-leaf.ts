@@ -67,7 +67,7 @@ function heavyFit(own: number, others: Float64Array, spread: number, fixed: bool
     }
     centre = pull / heft
   }
-  // The variance of the centre of a t: (df + 3) / (df + 1) of the squared scale over n.
+  // The variance of the centre of a t is (df + 3) / (df + 1) of the squared scale over n.
   const known = fixed ? 0 : (HEAVY + 3) / (HEAVY + 1) / n
   let likelihood =
     n * (LOG_T3 - Math.log(spread)) + (fixed ? 0 : Math.log(spread * Math.sqrt((HEAVY + 3) / (HEAVY + 1))))

@@ -186,7 +186,7 @@ function withQ(causes: readonly Omit<FoundCause, 'q'>[], searched: number): Foun
 function chance(pull: number, weight: number, { sure }: Noise, spread: number, values: number): number {
   const [own, between] = [1 / weight, spread * spread]
   const t = pull / weight / Math.sqrt(own + between)
-  // Degrees of freedom after Welch and Satterthwaite, from those of each part of the variance.
+  // The degrees of freedom follow Welch and Satterthwaite, from those of each part of the variance.
   const doubt = own ** 2 / sure + between ** 2 / Math.max(4, values - 1)
   const df = (own + between) ** 2 / doubt
   return df > 1e4 ? normalTwoSided(t) : studentTwoSided(t, df)

@@ -181,7 +181,7 @@ export function commonFactorOf({ before, after }: Pick<Leaves, 'before' | 'after
     while ((sum += weight[at]!) < half) at += 1
     const middle = ratio[at]!
     if (!(middle > 0)) return null
-    // Around the median ratio, the ratio of sums is the better estimate.
+    // The ratio of sums around the median ratio is the better estimate.
     const n = ratio.length
     for (let row = 0; row < n; row++) sizes[row] = Math.abs(ratio[row]! / middle - 1)
     const reach = 3 * median(sizes.subarray(0, n))

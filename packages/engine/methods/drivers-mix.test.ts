@@ -33,7 +33,7 @@ test('a share that moved is a cause of a ratio, with its share before and after'
     const outcome = await ratio(MORE_US, RATE, seed)
     assert.deepEqual(named(outcome), [{ country: 'US', kind: 'mix' }])
     const [cause] = outcome.causes
-    // 700 of 2,500 before, 1,400 of 3,200 after; the rates differ by 0.2.
+    // The segment has 700 of 2,500 before and 1,400 of 3,200 after. The rates differ by 0.2.
     assert.ok(Math.abs(cause!.weight_before! - 0.28) < 0.01)
     assert.ok(Math.abs(cause!.weight_after! - 0.4375) < 0.01)
     assert.ok(Math.abs(cause!.change! - 0.0315) < 0.004)
@@ -58,7 +58,7 @@ test('a rate that fell and a share that rose stand beside each other and add up 
 })
 
 test('the q of a share that moved is no surer than the interval of what it did to the ratio', async () => {
-  // The admissions of two departments of Berkeley in 1973: one row a department and sex.
+  // The rows are the admissions of two departments of Berkeley in 1973, one row for each department and sex.
   const table = await relation(
     "select * from (values ('m', 'A', 825, 512), ('m', 'F', 373, 22), ('f', 'A', 108, 89), ('f', 'F', 341, 24)) t(sex, department, applicants, admitted)",
   )
@@ -82,7 +82,8 @@ test('a share that moved between segments of one rate is no cause, and noise nam
 })
 
 test('the parts are those of Kitagawa over two groups', async () => {
-  // 600 and 400 visits at rates 0.08 and 0.02, then 300 and 700 at 0.06 and 0.03: mix -0.3 * (0.07 - 0.025), rates 0.45 * -0.02 + 0.55 * 0.01.
+  // There are 600 and 400 visits at rates 0.08 and 0.02, then 300 and 700 at 0.06 and 0.03. The mix is -0.3 * (0.07 -
+  // 0.025), the rates are 0.45 * -0.02 + 0.55 * 0.01.
   const table = await relation(
     `select * from (values ('b', 'DE', 60000, 4800), ('b', 'US', 40000, 800), ('a', 'DE', 30000, 1800), ('a', 'US', 70000, 2100)) t(side, country, visits, orders)`,
   )

@@ -53,7 +53,7 @@ test('a cause in a combination is named, and what moved with the whole is not', 
     outcome.headline ?? '',
     /^Revenue fell by \d+ % to .* a day in December 2025 .*came with country "DE" and channel "paid", down 8\d %; everything else fell by 1\d %\.$/,
   )
-  // December has a day more than November: totals stay, causes are per day.
+  // December has one day more than November. Totals stay as they are, and causes are per day.
   assert.deepEqual(codes(outcome), ['periods_unequal'])
   assert.ok(Math.abs((outcome.before as number) / 30 - (outcome.before_per_day as number)) < 1e-6)
 })
@@ -143,7 +143,7 @@ test('days without an event are named with the option that counts them as zero, 
 })
 
 test('the same month a year before is the base where that is asked for', async () => {
-  // Every December doubles; this time only in the south it does not.
+  // Values double every December, and this time they do not in the south.
   const table = await relation(
     `select day, region, unnest(range(cast(n as int))) as i, 1 as v from (select d::date as day, r as region,
        case when month(d) = 12 and not (year(d) = 2025 and r = 'S') then 20 else 10 end + hash(d, r) % 3 as n
@@ -224,7 +224,8 @@ test('counts told in packs of seven have the causes of counts', async () => {
 test('where noise may hide a cause the change is not told as spread over all', async () => {
   const fell = async (factor: number, unit: string, size = 200) =>
     ask(await sevenfold(`if(a = 2, ${factor}, 1)`, unit, size), SPLIT)
-  // One value of six lost a third, then a sixth: amounts of their own noise show the one, and the other to nobody.
+  // One value of six lost a third, then a sixth. Amounts with noise of their own show the third, and do not show the
+  // sixth.
   const amounts = '(3.77 + hash(a, b, s) % 100 / 97.0)'
   for (const shown of [await fell(0.65, amounts), await fell(0.2, '7', 12)])
     assert.deepEqual(
@@ -330,7 +331,7 @@ test('beside a forecast the season is no change, and what was planted is the cau
     outcome.headline ?? '',
     /^Orders came to .* in December 2025, [\d.]+ % less than expected \(.*\): nearly all of the gap came with country "DE" and channel "paid", down \d\d %; everything else was as expected\.$/,
   )
-  // Month against month, the season hides it.
+  // The season hides the cause if one month is compared with the one before.
   const previous = await ask(await seasonal('0.6', 'a'), { ...FORECAST, compare_with: 'previous' })
   assert.match(previous.headline ?? '', /^Orders rose by/)
 })
@@ -353,7 +354,8 @@ test('beside a forecast a cause whose rows are missing is told as such', async (
 })
 
 test('beside a forecast nothing is named where nothing was planted, by the month, the week or the day', async () => {
-  // Months are cheap; a forecast of days has a thousand values. "npm run proof -- causes" counts over many tables.
+  // A forecast of months is cheap, and one of days has a thousand values. "npm run proof -- causes" counts over many
+  // tables.
   for (const [seed, period] of ['a month', 'b month', 'c week', 'c day'].map((one) => one.split(' '))) {
     const outcome = await ask(await seasonal('1', seed!), { ...FORECAST, period })
     assert.deepEqual(causesOf(outcome), [], `${seed}, ${period}`)
@@ -469,14 +471,14 @@ test('on a grid of days of which some are missing a cause shows, and the missing
   for (let seed = 1; seed <= 12; seed++)
     named += causesOf(await ask(await grid('base', seed), asked, '2024-05-02T00:00:00Z')).length
   assert.equal(named, 0)
-  // A fall of a third in one store: beside the noise of events with such values it would not show.
+  // One store falls by a third. That would not show beside the noise of events with such values.
   const fall = "base * case when r = 'store 4' and month(d) = 4 then 0.65 else 1 end"
   const found = await ask(await grid(fall, 3), asked, '2024-05-02T00:00:00Z')
   assert.deepEqual(
     causesOf(found).map(({ where }) => where),
     [{ store: 'store 4' }],
   )
-  // A store that closes takes its rows away: earlier months show that there was one a day.
+  // The rows of a store end when it closes. Earlier months show that there was one a day.
   const closed = await relation(
     `select d::date as day, 'store ' || r as store, 100 * r * (1 + ((hash(d, r) % 1000)::int - 500) / 5000.0) as v
      from generate_series(date '2023-10-01', date '2024-04-30', interval 1 day) t(d), range(1, 4) x(r) where r <> 2 or d < date '2024-04-10'`,

@@ -30,7 +30,7 @@ test('a line in independent noise has the estimate and nearly the interval of le
   const rows = rowsOf(n)
   const y = noise(n).map((value, row) => value + (3 * row) / (n - 1))
   const fit = persistentRegression(y, [y.map(() => 1)], [lineColumn(rows)])!
-  // Least squares: standard error of the slope over a column from -0.5 to 0.5 is sd * sqrt(12 / n).
+  // The standard error of the slope by least squares, over a column from -0.5 to 0.5, is sd * sqrt(12 / n).
   assert.ok(Math.abs(fit.estimate - 3) < 0.5, String(fit.estimate))
   assert.ok(fit.p < 1e-6 && !fit.walk && Math.abs(fit.persistence) < 0.15)
   const half = (fit.high - fit.low) / 2

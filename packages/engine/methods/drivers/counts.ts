@@ -59,7 +59,7 @@ export function countsOf(pairs: readonly Pair[]): Counts | null {
   const most = commonDivisor(lists, unit)
   const shown = dispersion(pairs, unit)
   if (shown === null) return { unit: unit * (isRound(most) ? 1 : most), beyond: ASSUMED }
-  // The unit in which the values vary most nearly as counts do.
+  // This is the unit in which the values vary most nearly as counts do.
   const packed = shown > Math.sqrt(most)
   if ((packed ? shown / most : shown) > MOST_DISPERSION) return null
   return { unit: packed ? unit * most : unit, beyond: 0 }

@@ -32,7 +32,7 @@ export async function rankDecides(
     const found = link(less(x), less(y))
     return found ? [{ ...found, x: x[row]!, y: y[row]! }] : []
   })
-  // For tau: its error without any link (Kendall 1938). For rho: as for Pearson's r.
+  // tau has its error without any link (Kendall 1938). rho has the same error as Pearson's r.
   const error =
     test === 'kendall'
       ? Math.sqrt((2 * (2 * n + 5)) / (9 * n * (n - 1)))

@@ -124,7 +124,7 @@ function judged(segments: readonly Segment[], scanned: Scanned, options: Options
   const corrected = holm(found.map(({ least }) => least))
   const together = found.filter(({ residuals }) => residuals !== null)
   const values = found.reduce((sum, { placeOf }) => sum + placeOf.size, 0)
-  // The move of one part shows in every segment that holds it, even if it does not stand out there.
+  // The move of one part shows in every segment that holds it, even in one that does not stand out.
   const times = new Set(found.flatMap(({ points }) => points.map(({ time }) => time)))
   const most = found.reduce((sum, { points, farthest }) => {
     const beside = farthest.filter(({ time }) => times.has(time)).length

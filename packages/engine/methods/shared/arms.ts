@@ -59,7 +59,7 @@ export function compareMeans(control: Arm, arm: Arm, confidence: number): Compar
   if (arm.mean === null || control.mean === null) return nothing
   const estimate = finite(arm.mean - control.mean)
   if (arm.sd === null || control.sd === null) return { ...nothing, estimate }
-  // Scaled by the larger spread, so that fourth powers do not overflow.
+  // Spreads are divided by the larger one, so that fourth powers do not overflow.
   const scale = Math.max(arm.sd, control.sd)
   if (scale === 0) return constants(nothing, control, arm, estimate)
   const a = (arm.sd / scale) ** 2 / arm.n
@@ -229,7 +229,7 @@ function rejections(n: number, m: number, alpha: number, most: number, mostOfCon
     const rising = tables.toSorted((left, right) => left.chance - right.chance)
     let p = 0
     for (let index = 0; index < rising.length; ) {
-      // Tables that are equally likely are taken together.
+      // Tables that are equally likely are added together.
       let end = index
       while (end < rising.length && rising[end]!.chance <= rising[index]!.chance + 1e-7) end += 1
       for (const { chance } of rising.slice(index, end)) p += Math.exp(chance)

@@ -109,7 +109,7 @@ export interface Extent {
    * The date and timestamp columns behind the relation that the SQL in between names. Each has its first and last day,
    * and the number of days after the last one within which the next row is due, by the gaps between days with rows.
    * `hours` holds, for times of the day, the minute after midnight at which the data begin on the first day and end on
-   * the last; null if that day is whole. `lastStep` is the last step of so many minutes.
+   * the last; null if that day is whole. `lastStep` is the last step of `minutes` minutes.
    */
   columns: {
     first: number

@@ -53,7 +53,7 @@ function branch(name: string, options: TSchema, fields: Fields) {
     properties?: Record<string, TSchema>
     required?: string[]
   }
-  // An option with a default is filled in before a method sees it, so a writer need not give it.
+  // An option with a default is filled in before a method sees it, so an author need not give it.
   const asked = required.filter((option) => !('default' in properties[option]!))
   const mapped = Object.fromEntries(
     Object.entries(properties).map(([option, schema]) => [option, filled(schema)]),
