@@ -374,7 +374,7 @@ What counts as false:
 A run goes on where the last one ended: \`npm run proof -- calibration --seed 1 --write 1 --minutes 30\` adds series to the cells that have fewest, up to
 1,000 of each. \`--series\` (trend, seasonality, changepoints), \`--anomalies\`, \`--rises\` (changepoints and anomalies on series that rise), \`--coverage\` (forecasts) and \`--claims\` (compare, regression, correlation) say
 how many of each part, and 0 leaves it out. After a change of a method \`--afresh 1\` counts its cells from the beginning.
-\`--times 1\` measures what a diagnosis and a forecast cost. The counts of \`trend\`, \`seasonality\`, \`changepoints\` and \`anomalies\` are of 24 November 2026; docs/decisions/0213 tells what changed since.
+\`--times 1\` measures what a diagnosis and a forecast cost. The counts of \`trend\`, \`seasonality\`, \`changepoints\` and \`anomalies\` are of 28 November 2026.
 
 ## What is not held
 
