@@ -138,32 +138,28 @@ write a second result after a crash. No peer keeps moves, events or what a list 
 
 ## After the table
 
-The service beside the commit before the packages (d606fd5), on SQLite. Measured 2026-11-24 01:14 to 01:18 UTC on the same machine beside other work (load average 8 to 12 on 2
-cores), 4 turns in turns. Processor time, which depends less on other work than seconds do: of the service's own process, or of it with all that it starts.
+The service beside the commit before the packages (d606fd5), on SQLite. Measured 2026-11-28 18:31 to 18:35 UTC on 2 cores that did nothing else (load average 1), 4 turns. "After" is
+the source as a clone runs it, "released" the bundled program ([0202](../docs/decisions/0202-a-release-is-bundled.md)). Processor time is that of the service's own process.
 
-| work | before | after | ratio in a turn, median (least to greatest) |
-|---|--:|--:|---|
-| start to ready, fresh home | 496 ms | 492 ms | 0.96 (0.90 to 1.01) |
-| processor time of the start with all that it starts, 6 s | 1,085 ms | 480 ms | 0.44 (0.41 to 0.45) |
-| memory at rest after the start | 102 MB | 136 MB | 1.33 (1.31 to 1.34) |
-| memory after 150 jobs | 119 MB | 149 MB | 1.25 (1.24 to 1.29) |
-| create, a request of 20 at once, own process | 0.16 ms | 0.19 ms | 1.18 (1.09 to 1.28), **missed** |
-| run, likewise | 0.15 ms | 0.18 ms | 1.23 (1.19 to 1.43), **missed** |
-| status, likewise | 0.04 ms | 0.04 ms | 1.03 (0.97 to 1.07) |
-| cancel a job and deliver the event, own process | 0.32 ms | 0.37 ms | 1.13 (1.03 to 1.33) |
-| run to completed, a job, the first 25, with all that it starts | 15 ms | 25 ms | 1.58 (1.49 to 1.82) |
-| the same, jobs 26 to 50 | 15 ms | 15 ms | 1.03 (0.89 to 1.06) |
-| the same, jobs 101 to 150 | 14 ms | 14 ms | 0.90 (0.80 to 1.24) |
-| the same in seconds by the clock | 16 ms | 16 ms | 1.02 (0.89 to 1.26) |
+| work | before | after | released | after : before, median (least to greatest) | released : before |
+|---|--:|--:|--:|---|---|
+| start to ready, fresh home | 485 ms | 485 ms | 367 ms | 1.03 (0.95 to 1.04) | 0.76 |
+| processor time of the start | 480 ms | 570 ms | 420 ms | 1.27 (1.08 to 1.35), **missed** | 0.84 |
+| memory at rest, 12 s after the start | 109 MB | 154 MB | 133 MB | 1.42 (1.41 to 1.45), **missed** | 1.23, **missed** |
+| the same with all processes | 346 MB | 294 MB | 261 MB | 0.85 (0.85 to 0.86) | 0.75 |
+| memory after 231 jobs | 116 MB | 159 MB | 138 MB | 1.38 (1.37 to 1.40), **missed** | 1.19, **missed** |
+| create, a request of 50 at once | 0.104 ms | 0.134 ms | 0.132 ms | 1.40 (1.22 to 1.56), **missed** | 1.27, **missed** |
+| run, likewise | 0.112 ms | 0.142 ms | 0.152 ms | 1.27 (1.08 to 1.28), **missed** | 1.24, **missed** |
+| status of 1,000 jobs, likewise | 0.028 ms | 0.048 ms | 0.049 ms | 1.80 (1.67 to 1.81), **missed** | 1.79, **missed** |
+| the first job, by the clock | 34 ms | 51 ms | 61 ms | 1.49 (1.38 to 1.96), **missed** | 1.79, **missed** |
+| run to completed, by the clock | 10.8 ms | 11.3 ms | 9.2 ms | 1.04 (0.92 to 1.10) | 0.99 |
+| the same, processor time with all that it starts | 15.6 ms | 18.0 ms | 15.1 ms | 1.15 (0.98 to 1.16), **missed** | 1.04 |
+| deliveries a second, SQLite, 3 turns | 11,615 | 9,658 | | 0.82 (0.79 to 0.98), **missed** | |
+| deliveries a second, PostgreSQL, 3 turns | 7,976 | 7,565 | | 0.95 (0.87 to 1.04) | |
 
-What is more than a tenth worse has its reason in [0128](../docs/decisions/0128-what-an-idle-service-keeps.md) and in the table of [ARCHITECTURE.md](../ARCHITECTURE.md). Memory: no collection is forced at
-rest. The first jobs: they start the analysis processes, which the start did before; both together take
-less than before. Deliveries: the connections of the dispatcher by hand are gone.
-
-Create, run and status were measured again at 02:03 to 02:06 (load average 4 to 10), 4 turns of 2,500 jobs, with the form in between as a third side: it read the whole
-draft and the text of its template before a run, which one statement does now. In these turns that form took 1.32 (1.01 to 1.36) of the processor time before for a creation
-and 1.39 (1.15 to 1.65) for a run; the present form takes 0.93 (0.88 to 1.08) and 0.89 (0.85 to 1.05) of it. Two other runs of the present form gave 1.10 and 1.32 for a creation, 1.25 and 1.35 for
-a run. What is left is spread: no deletion explains it. Deliveries were measured at 02:08, 3 turns of 2,000 jobs.
+What is more than a tenth worse has its reason in [0128](../docs/decisions/0128-what-an-idle-service-keeps.md) and in the table of [ARCHITECTURE.md](../ARCHITECTURE.md): memory, because no collection is forced at
+rest; the first job, because it starts the analysis process that the start of the service did before; status, because no cache of answers is kept; deliveries,
+because the dispatcher by hand is gone; creation and run, because one described store serves both databases and libraries log and measure.
 
 [profiles/](profiles/) explains the missed aims from profiles of the real processes. [../docs/scaling.md](../docs/scaling.md) says what the figures
 mean for larger installations.
