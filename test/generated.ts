@@ -1,6 +1,6 @@
 /** The generated files and how each is made. `npm run gen` writes them; a test compares them. */
 
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { analysisSchema, fieldsSection } from '@assay/engine/methods/shared/schema'
 import { dataPage } from '@assay/engine/reading/samples'
@@ -121,6 +121,18 @@ function verdictsPage(): string {
   ].join('\n')
 }
 
+/** The list of the pages in docs/decisions, each with its title. */
+function decisionPages(): string {
+  const cwd = path.join(import.meta.dirname, '../docs/decisions')
+  return globSync('[0-9]*.md', { cwd })
+    .toSorted()
+    .map((file) => {
+      const title = /^# (?:\d+[.:]? )?(.+)$/m.exec(readFileSync(path.join(cwd, file), 'utf8'))![1]!
+      return `- [${Number(file.slice(0, 4))}](${file}): ${title}`
+    })
+    .join('\n')
+}
+
 /** Made once in a process: three files hold it or parts of it. */
 let described: string | undefined
 const openapi = (): string => (described ??= openapiText())
@@ -147,6 +159,7 @@ export const GENERATED: Record<string, () => string | Promise<string>> = {
   'packages/service/api/pages/embed.generated.ts': embedScript,
   'packages/engine/pages/around-style.generated.ts': aroundStyle,
   'packages/console/src/parts/text/words.generated.ts': templateWords,
+  'docs/decisions/README.md': () => withPart('docs/decisions/README.md', 'pages', decisionPages()),
   'docs/templates.md': () => withPart('docs/templates.md', 'fields', fieldsSection()),
   'docs/tests.md': () => withPart('docs/tests.md', 'statqa', statqaSection()),
   'docs/template.schema.json': () => `${JSON.stringify(frontMatterSchema, null, 2)}\n`,
