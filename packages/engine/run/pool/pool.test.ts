@@ -523,6 +523,29 @@ test('an unused process is started once the pool has been without one for a whil
   }
 })
 
+test('where more workspaces take turns than processes, the next one starts as soon as one of another is idle', async () => {
+  const clock = new FakeClock()
+  const own = await openTestPool({ size: 1, clock })
+  const children = () => own.pool.stats().children
+  const owners = () => children().map(({ owner }) => owner)
+  const run = async (workspace_id: string) =>
+    findingsOf(await own.run(sqlTemplate('select 1 as a'), {}, { workspace_id }))
+  try {
+    const first = ['a', 'b', 'c', 'd']
+    assert.equal(first.length, processesOf(1))
+    for (const workspace of [...first, ...first]) await run(workspace)
+    assert.deepEqual(owners(), first, 'as many as there are processes keep theirs')
+    await run('e')
+    assert.deepEqual(owners(), [null, 'c', 'd', 'e'])
+    const { pid } = children()[0]!
+    await run('f')
+    assert.equal(children().find(({ owner }) => owner === 'f')?.pid, pid)
+    assert.deepEqual(owners(), [null, 'd', 'e', 'f'])
+  } finally {
+    await own.close()
+  }
+})
+
 test('processes that nobody has needed for five minutes end, but for the last one used and a fresh one', async () => {
   const clock = new FakeClock()
   const own = await openTestPool({ size: 2, clock })

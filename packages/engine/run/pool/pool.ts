@@ -123,6 +123,7 @@ class ProcessPool implements Pool {
       narrator: options.narrator,
       vetDial: options.vetDial,
       isAwaited: () => this.#scheduler.waiting > 0,
+      isActive: (owner) => this.#scheduler.isActive(owner),
       onIdle: () => this.#dispatch(),
     })
   }

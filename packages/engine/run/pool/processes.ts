@@ -19,6 +19,8 @@ const TASKS_MAX = 1000
  * one was taken.
  */
 export const SPARE_AFTER_MS = 10_000
+/** The milliseconds for which a workspace counts among those that share the processes. */
+const SHARED_MS = 60_000
 /** The number of idle processes that are never ended: the one last used, and an unused one. */
 const KEPT = 2
 /** The milliseconds after which other idle processes end. They are checked every LOOK_MS. */
@@ -38,6 +40,8 @@ interface Options extends Pick<ProcessOptions, 'tempRoot' | 'narrator' | 'vetDia
   folders: readonly Folder[] | null
   /** Tells whether a task waits for a process. */
   isAwaited(): boolean
+  /** Tells whether a task of this owner runs or waits. */
+  isActive(owner: string): boolean
   /** Called when a process is free for a task. */
   onIdle(): void
 }
@@ -46,6 +50,8 @@ export class Processes {
   readonly #options: Options
   /** All processes, the most recently used last. */
   #all: AnalysisProcess[] = []
+  /** When each owner last took a process, the latest last. */
+  readonly #taken = new Map<string, number>()
   #watching = false
   #preparing = false
   readonly #stopped = new AbortController()
@@ -72,7 +78,11 @@ export class Processes {
     const unused = free.filter((child) => child.owner === null && child.sees(wanted))
     const known = own ?? unused.find((child) => child.state === 'idle') ?? unused[0]
     const chosen = known ?? this.#replacement(free, wanted)
-    if (chosen) chosen.owner = owner
+    if (chosen) {
+      chosen.owner = owner
+      this.#taken.delete(owner)
+      this.#taken.set(owner, this.#options.clock.monotonic())
+    }
     void this.#keepOneReady()
     return chosen
   }
@@ -99,9 +109,36 @@ export class Processes {
       faulty ||
       child.tasks >= TASKS_MAX ||
       child.residentBytes() > RESIDENT_MAX_BYTES
-    if (!worn) return void this.#keepOneReady()
+    if (!worn) {
+      this.#prepareForNext()
+      return void this.#keepOneReady()
+    }
     this.#remove(child)
     if (!this.#options.single && !this.#hasUnused()) this.#startAhead()
+  }
+
+  /**
+   * Where more workspaces take turns than there are processes, the next task is of one that has none. So a process of
+   * a workspace without work is replaced by an unused one at once, which loads while the next task waits for its turn.
+   */
+  #prepareForNext(): void {
+    if (this.#options.single || this.#hasUnused() || !this.#isShared()) return
+    const left = this.#all.find(
+      ({ state, owner }) => state === 'idle' && owner !== null && !this.#options.isActive(owner),
+    )
+    if (!left) return
+    this.#remove(left)
+    this.#startAhead(true)
+  }
+
+  /** Tells whether more owners than there can be processes took one lately. */
+  #isShared(): boolean {
+    const since = this.#options.clock.monotonic() - SHARED_MS
+    for (const [owner, at] of this.#taken) {
+      if (at >= since) break
+      this.#taken.delete(owner)
+    }
+    return this.#taken.size > processesOf(this.#options.size)
   }
 
   #hasUnused(): boolean {
@@ -126,24 +163,24 @@ export class Processes {
   }
 
   /** Starts a process ahead. A failure, such as a full disk, is only logged: the next task tries again. */
-  #startAhead(): void {
+  #startAhead(cold = false): void {
     try {
-      this.#start()
+      this.#start([], cold)
     } catch (error) {
       this.#options.log.warn({ err: error }, 'no analysis process could be started ahead')
     }
   }
 
   /**
-   * Starts a process. `wanted` are the folders of its task, if known. `awaited` means that a task waits, for which a
-   * warm-up costs more than it saves.
+   * Starts a process. `wanted` are the folders of its task, if known. `cold` means that a task waits or comes soon, for
+   * which a warm-up costs more than it saves.
    */
-  #start(wanted: readonly Folder[] = [], awaited = false): AnalysisProcess {
+  #start(wanted: readonly Folder[] = [], cold = false): AnalysisProcess {
     const { clock, tempRoot, log, narrator, vetDial, single, folders } = this.#options
     const child: AnalysisProcess = startProcess({
       clock,
       tempRoot,
-      cold: single || awaited,
+      cold: single || cold,
       folders: folders && [...folders, ...wanted],
       narrator,
       vetDial,

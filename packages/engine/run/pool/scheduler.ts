@@ -98,6 +98,11 @@ export class Scheduler<Item extends Schedulable> {
     return Object.values(this.#queues).reduce((sum, queue) => sum + queue.length, 0)
   }
 
+  /** Tells whether an item of this owner runs or waits. */
+  isActive(owner: string): boolean {
+    return this.#shares.has(owner)
+  }
+
   /** Returns the running and waiting items, by owner and queue. */
   usage(): Usage[] {
     return QUEUES.flatMap((queue) => [

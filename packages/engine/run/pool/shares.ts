@@ -29,6 +29,11 @@ export class Shares<Item extends { owner: string }> {
     this.#now = now
   }
 
+  /** Tells whether an item of this owner runs or waits. */
+  has(owner: string): boolean {
+    return this.#owners.has(owner)
+  }
+
   /** Counts an item that starts (1) or stops (-1) waiting. */
   wait(item: Item, by: 1 | -1): void {
     this.#change(item.owner, (owner) => (owner.waiting += by))
