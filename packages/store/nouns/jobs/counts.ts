@@ -49,10 +49,14 @@ const UNFINISHED = statement<Counts['jobs'][number]>({
     WHERE owner IS NOT NULL AND job_status IN (${listed(HELD)}) GROUP BY workspace_id, job_status`,
 })
 
+/** Returns the SQL of the bytes that the jobs and insights of a workspace take. `table` has the workspace. */
+export const storedIn = (table: string): string => `CAST(coalesce((
+  SELECT sum(stored_bytes) FROM job_counts AS used WHERE used.workspace_id = ${table}.workspace_id), 0) AS bigint)`
+
 const STORED = statement<Counts['stored'][number]>(
-  `SELECT workspace_id, CAST(sum(stored_bytes) AS bigint) AS bytes,
-     CAST(coalesce(max(max_stored_bytes), :max_stored_bytes) AS bigint) AS most
-   FROM workspaces JOIN job_counts USING (workspace_id) GROUP BY workspace_id`,
+  `SELECT workspace_id, ${storedIn('workspaces')} AS bytes,
+     CAST(coalesce(max_stored_bytes, :max_stored_bytes) AS bigint) AS most
+   FROM workspaces`,
 )
 
 export function countStored(

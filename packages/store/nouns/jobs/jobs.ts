@@ -13,6 +13,7 @@ import { by } from '../../tables/table.ts'
 import { removeDeliveriesOfJobs } from '../webhooks/waiting.ts'
 import { admitWork } from '../workspaces/processor-use.ts'
 import { keepTemplateVersion, keepTemplateVersions } from '../workspaces/templates.ts'
+import { storedIn } from './counts.ts'
 import { NO_PROGRESS, type OwnedJob, shown } from './job-move.ts'
 import { moveJob } from './moves.ts'
 
@@ -142,8 +143,7 @@ function* insertJob(tx: Transaction, { template, ...input }: NewJob): Routine<Jo
 
 const STORED = statement<{ reached: number }>(
   `SELECT coalesce(max_stored_bytes, :max_stored_bytes) AS reached FROM workspaces
-   WHERE workspace_id = :workspace_id AND coalesce(max_stored_bytes, :max_stored_bytes) <= (
-     SELECT coalesce(sum(stored_bytes), 0) FROM job_counts AS used WHERE used.workspace_id = workspaces.workspace_id)`,
+   WHERE workspace_id = :workspace_id AND coalesce(max_stored_bytes, :max_stored_bytes) <= ${storedIn('workspaces')}`,
 )
 
 /**

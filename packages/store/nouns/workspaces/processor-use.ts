@@ -5,6 +5,7 @@ import type { Reader, Routine, Transaction, Writer } from '../../rows.ts'
 import { statement } from '../../statement.ts'
 import type { Input } from '../../store.ts'
 import { PROCESSOR_USE } from '../../tables/workspaces/processor-use.ts'
+import { storedIn } from '../jobs/counts.ts'
 
 // The join ignores a workspace that is gone.
 const ADD = PROCESSOR_USE.sql(
@@ -13,8 +14,7 @@ const ADD = PROCESSOR_USE.sql(
    ON CONFLICT (workspace_id, hour) DO UPDATE SET ms = processor_use.ms + excluded.ms`,
 )
 const USED = PROCESSOR_USE.sql<WorkspaceUse>(
-  `SELECT workspaces.workspace_id, max_processor_seconds, max_spill_bytes, coalesce(ms, 0) AS ms, CAST(coalesce((
-     SELECT sum(stored_bytes) FROM job_counts WHERE job_counts.workspace_id = workspaces.workspace_id), 0) AS bigint) AS stored_bytes
+  `SELECT workspaces.workspace_id, max_processor_seconds, max_spill_bytes, coalesce(ms, 0) AS ms, ${storedIn('workspaces')} AS stored_bytes
    FROM workspaces LEFT JOIN processor_use
      ON processor_use.workspace_id = workspaces.workspace_id AND hour = :hour
    WHERE workspaces.workspace_id = ANY (:workspace_ids) AND deleted_at IS NULL`,
