@@ -16,6 +16,9 @@ import { invalid } from '../http/validate.ts'
 import { provenUser } from './credentials.ts'
 import { type Proven, startSignIn } from './start-sign-in.ts'
 
+/** The largest body of a sign-in in bytes: each field at its longest. It is limited because anyone may send one. */
+const CREDENTIALS_BYTES = 16 * 1024
+
 interface Credentials {
   username?: string
   password?: string
@@ -97,6 +100,7 @@ export const beginSignIn = operation({
     'Answers a cookie that scripts cannot read. Requests with it need no token; those that may change something are taken from pages of this service only (`Sec-Fetch-Site` or `Origin`). Programs use a token, or `POST /v1alpha/auth/login`.',
   scope: null,
   idempotent: false,
+  bodyBytes: CREDENTIALS_BYTES,
   body: Type.Object({
     username: Type.Optional(
       Type.String({

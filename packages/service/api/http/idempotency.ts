@@ -12,6 +12,7 @@ import type { IdempotencyKey, Store } from '@assay/store/store'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from '../../runtime/log.ts'
 import { type SecretBox, SecretError } from '../../runtime/secrets.ts'
+import { withoutSlash } from './path.ts'
 import { invalid } from './validate.ts'
 
 const KEPT_HEADERS = ['content-type', 'etag', 'location', 'www-authenticate'] as const
@@ -47,7 +48,7 @@ function keyOf(request: FastifyRequest): IdempotencyKey | null {
   if (key === undefined || request.principal === null) return null
   if (typeof key !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(key))
     throw invalid([{ path: 'Idempotency-Key', message: 'must be 1 to 255 visible ASCII characters' }])
-  const path = request.url.split('?')[0]!.replace(/\/+$/, '')
+  const path = withoutSlash(request.url.split('?', 1)[0]!)
   const { workspace_id, user_id, token_id, templates } = request.principal
   // Keys of different callers are different keys, because the answer may hold a secret, or data that a limited token
   // does not show.

@@ -16,6 +16,8 @@ const HEADERS = {
   'referrer-policy': 'no-referrer',
   'x-robots-tag': 'noindex, nofollow, noarchive',
 }
+/** The largest form in bytes. It is limited because anyone may send one. */
+const FORM_BYTES = 16 * 1024
 /** The most tries of a change that a concurrent change may undo. */
 export const TRIES = 5
 
@@ -40,6 +42,7 @@ export const PRESSED = {
   body: ANY,
   bodyType: 'application/x-www-form-urlencoded',
   otherBodyType: 'multipart/form-data',
+  bodyBytes: FORM_BYTES,
   idempotent: false,
 } as const
 

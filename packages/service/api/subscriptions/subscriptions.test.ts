@@ -483,3 +483,15 @@ test('two readers who go at the same time are both off the list', async (t) => {
   )
   assert.deepEqual((await ask('GET', `/v1alpha/subscriptions/${subscription_id}`)).json().to, to.slice(0, 1))
 })
+
+test('a form that anyone may send is refused by its size, before it is read', async (t) => {
+  const { ask } = await opened(t)
+  const type = 'application/x-www-form-urlencoded'
+  for (const path of ['/confirm/v1.forged', '/unsubscribe/v1.forged']) {
+    const send = (body: string) => ask('POST', path, { token: null, type, body })
+    assert.equal((await send('a=b&'.repeat(4_000))).status, 404)
+    const refused = await send('a=b&'.repeat(5_000))
+    assert.deepEqual([refused.status, refused.json().code], [413, 'payload_too_large'])
+    assert.match(refused.json().detail, /16 ?K|16384|16,384/)
+  }
+})
