@@ -169,9 +169,9 @@ function connections(call: Call, all: All) {
       create: call('createConnection'),
       change: call('changeConnection'),
       delete: call('deleteConnection'),
-      test: call('testConnection'),
+      test: call('testConnection', 'once'),
       /** Tests a connection before it is added. Stores nothing. */
-      try: call('tryConnection'),
+      try: call('tryConnection', 'once'),
     },
   }
 }

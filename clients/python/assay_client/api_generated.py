@@ -2584,17 +2584,17 @@ class Operations:
         """List templates"""
         return self._call("GET", "/jobs/templates", "json", query={"q": q, "tag": tag}, timeout=timeout)
 
-    def check_template(self, source: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "CheckTemplateResponse":
+    def check_template(self, source: str, *, timeout: Optional[float] = None) -> "CheckTemplateResponse":
         """Find the faults of a template without running it"""
-        return self._call("POST", "/jobs/templates/check", "json", data=source.encode(), media="text/markdown", keyed=True, key=idempotency_key, timeout=timeout)
+        return self._call("POST", "/jobs/templates/check", "json", data=source.encode(), media="text/markdown", timeout=timeout)
 
-    def preview_template(self, body: "PreviewTemplateRequest", *, charts: Optional[Literal["mermaid", "image", "text", "none", "link"]] = None, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "Preview":
+    def preview_template(self, body: "PreviewTemplateRequest", *, charts: Optional[Literal["mermaid", "image", "text", "none", "link"]] = None, timeout: Optional[float] = None) -> "Preview":
         """Run a template without storing anything"""
-        return self._call("POST", "/jobs/templates/preview", "json", query={"charts": charts}, body=body, keyed=True, key=idempotency_key, timeout=timeout)
+        return self._call("POST", "/jobs/templates/preview", "json", query={"charts": charts}, body=body, timeout=timeout)
 
-    def explain_template(self, body: "ExplainTemplateRequest", *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "Explained":
+    def explain_template(self, body: "ExplainTemplateRequest", *, timeout: Optional[float] = None) -> "Explained":
         """Show what a run of a template would do where"""
-        return self._call("POST", "/jobs/templates/explain", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
+        return self._call("POST", "/jobs/templates/explain", "json", body=body, timeout=timeout)
 
     def get_template(self, template_id: str, *, timeout: Optional[float] = None) -> "TemplateWithSource":
         """Read a template with its source"""
@@ -2616,9 +2616,9 @@ class Operations:
         """List metrics by id"""
         return self._call("GET", "/metrics", "json", query={"q": q, "limit": limit, "cursor": cursor}, timeout=timeout)
 
-    def check_metric(self, source: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "CheckMetricResponse":
+    def check_metric(self, source: str, *, timeout: Optional[float] = None) -> "CheckMetricResponse":
         """Find the faults of a metric, also against the columns of its data"""
-        return self._call("POST", "/metrics/check", "json", data=source.encode(), media="application/yaml", keyed=True, key=idempotency_key, timeout=timeout)
+        return self._call("POST", "/metrics/check", "json", data=source.encode(), media="application/yaml", timeout=timeout)
 
     def get_metric(self, metric_id: str, *, timeout: Optional[float] = None) -> "MetricWithSource":
         """Read a metric with its definition"""
@@ -2648,9 +2648,9 @@ class Operations:
         """Push a change of a template of the repository as a branch"""
         return self._call("POST", "/repository/branches", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
 
-    def create_draft(self, body: Optional["CreateDraftRequest"] = None, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "Draft":
+    def create_draft(self, body: Optional["CreateDraftRequest"] = None, *, timeout: Optional[float] = None) -> "Draft":
         """Draft metrics and a template for a table"""
-        return self._call("POST", "/drafts", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
+        return self._call("POST", "/drafts", "json", body=body, timeout=timeout)
 
     def list_kept_drafts(self, *, kind: Optional[Literal["template", "metric"]] = None, name: Optional[str] = None, user_id: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "KeptDraftPage":
         """List kept drafts, newest first"""
@@ -2680,9 +2680,9 @@ class Operations:
         """Create up to 1,000 jobs from one template"""
         return self._call("POST", "/jobs/bulk", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
 
-    def check_jobs(self, body: "CheckJobsRequest", *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "BatchCheck":
+    def check_jobs(self, body: "CheckJobsRequest", *, timeout: Optional[float] = None) -> "BatchCheck":
         """Check up to 1,000 sets of variables without creating a job"""
-        return self._call("POST", "/jobs/bulk/check", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
+        return self._call("POST", "/jobs/bulk/check", "json", body=body, timeout=timeout)
 
     def read_batch(self, batch_id: str, *, timeout: Optional[float] = None) -> "BatchProgress":
         """Read the progress of a batch of jobs"""
@@ -3127,17 +3127,17 @@ class AsyncOperations:
         """List templates"""
         return await self._call("GET", "/jobs/templates", "json", query={"q": q, "tag": tag}, timeout=timeout)
 
-    async def check_template(self, source: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "CheckTemplateResponse":
+    async def check_template(self, source: str, *, timeout: Optional[float] = None) -> "CheckTemplateResponse":
         """Find the faults of a template without running it"""
-        return await self._call("POST", "/jobs/templates/check", "json", data=source.encode(), media="text/markdown", keyed=True, key=idempotency_key, timeout=timeout)
+        return await self._call("POST", "/jobs/templates/check", "json", data=source.encode(), media="text/markdown", timeout=timeout)
 
-    async def preview_template(self, body: "PreviewTemplateRequest", *, charts: Optional[Literal["mermaid", "image", "text", "none", "link"]] = None, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "Preview":
+    async def preview_template(self, body: "PreviewTemplateRequest", *, charts: Optional[Literal["mermaid", "image", "text", "none", "link"]] = None, timeout: Optional[float] = None) -> "Preview":
         """Run a template without storing anything"""
-        return await self._call("POST", "/jobs/templates/preview", "json", query={"charts": charts}, body=body, keyed=True, key=idempotency_key, timeout=timeout)
+        return await self._call("POST", "/jobs/templates/preview", "json", query={"charts": charts}, body=body, timeout=timeout)
 
-    async def explain_template(self, body: "ExplainTemplateRequest", *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "Explained":
+    async def explain_template(self, body: "ExplainTemplateRequest", *, timeout: Optional[float] = None) -> "Explained":
         """Show what a run of a template would do where"""
-        return await self._call("POST", "/jobs/templates/explain", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
+        return await self._call("POST", "/jobs/templates/explain", "json", body=body, timeout=timeout)
 
     async def get_template(self, template_id: str, *, timeout: Optional[float] = None) -> "TemplateWithSource":
         """Read a template with its source"""
@@ -3159,9 +3159,9 @@ class AsyncOperations:
         """List metrics by id"""
         return await self._call("GET", "/metrics", "json", query={"q": q, "limit": limit, "cursor": cursor}, timeout=timeout)
 
-    async def check_metric(self, source: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "CheckMetricResponse":
+    async def check_metric(self, source: str, *, timeout: Optional[float] = None) -> "CheckMetricResponse":
         """Find the faults of a metric, also against the columns of its data"""
-        return await self._call("POST", "/metrics/check", "json", data=source.encode(), media="application/yaml", keyed=True, key=idempotency_key, timeout=timeout)
+        return await self._call("POST", "/metrics/check", "json", data=source.encode(), media="application/yaml", timeout=timeout)
 
     async def get_metric(self, metric_id: str, *, timeout: Optional[float] = None) -> "MetricWithSource":
         """Read a metric with its definition"""
@@ -3191,9 +3191,9 @@ class AsyncOperations:
         """Push a change of a template of the repository as a branch"""
         return await self._call("POST", "/repository/branches", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
 
-    async def create_draft(self, body: Optional["CreateDraftRequest"] = None, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "Draft":
+    async def create_draft(self, body: Optional["CreateDraftRequest"] = None, *, timeout: Optional[float] = None) -> "Draft":
         """Draft metrics and a template for a table"""
-        return await self._call("POST", "/drafts", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
+        return await self._call("POST", "/drafts", "json", body=body, timeout=timeout)
 
     async def list_kept_drafts(self, *, kind: Optional[Literal["template", "metric"]] = None, name: Optional[str] = None, user_id: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "KeptDraftPage":
         """List kept drafts, newest first"""
@@ -3223,9 +3223,9 @@ class AsyncOperations:
         """Create up to 1,000 jobs from one template"""
         return await self._call("POST", "/jobs/bulk", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
 
-    async def check_jobs(self, body: "CheckJobsRequest", *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "BatchCheck":
+    async def check_jobs(self, body: "CheckJobsRequest", *, timeout: Optional[float] = None) -> "BatchCheck":
         """Check up to 1,000 sets of variables without creating a job"""
-        return await self._call("POST", "/jobs/bulk/check", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
+        return await self._call("POST", "/jobs/bulk/check", "json", body=body, timeout=timeout)
 
     async def read_batch(self, batch_id: str, *, timeout: Optional[float] = None) -> "BatchProgress":
         """Read the progress of a batch of jobs"""

@@ -177,3 +177,16 @@ test('refuses a key that is no visible ASCII or too long', async (t) => {
     assert.equal(answer.json().errors[0].path, 'Idempotency-Key')
   }
 })
+
+test('an operation that changes nothing ignores the key, and none of its answers is kept', async (t) => {
+  const { ask, store } = await openTestServer(t, { pool: 'real' })
+  const kept = t.mock.method(store, 'startIdempotent')
+  const path = '/v1alpha/jobs/templates/preview'
+  const preview = (words: string, accept: string) =>
+    ask('POST', path, { body: { source: `# ${words}\n` }, headers: { ...key('same'), accept } })
+  const first = await preview('One', 'application/json')
+  assert.match(first.json().markdown, /# One/)
+  assert.equal((await preview('One', 'application/json')).json().markdown, first.json().markdown)
+  assert.match((await preview('Two', 'text/markdown')).text, /# Two/)
+  assert.equal(kept.mock.callCount(), 0)
+})

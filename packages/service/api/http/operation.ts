@@ -81,7 +81,7 @@ export interface Operation {
   errors: readonly ErrorCode[]
   /** The action in the audit trail; null: the operation changes nothing. A test requires one of the two for each change. */
   audit?: AuditAction | null
-  /** False if the operation ignores an Idempotency-Key. */
+  /** False if the operation ignores an Idempotency-Key although it changes something. */
   idempotent: boolean
   /** The answer is a stream without end, so there is no HEAD for it. */
   streams: boolean
@@ -92,9 +92,13 @@ export interface Operation {
   handle(call: Call): unknown
 }
 
-/** Tells whether the operation takes an Idempotency-Key. */
+/**
+ * Tells whether the operation takes an Idempotency-Key. One that changes nothing ignores it: its repeat does no harm, and
+ * its answer, which may be large, would be kept on the disk for a day.
+ */
 export function isIdempotent({ method, operation }: { method: string; operation: Operation }): boolean {
-  return method === 'POST' && operation.idempotent && operation.scope !== null
+  const { idempotent, scope, audit } = operation
+  return method === 'POST' && idempotent && scope !== null && audit !== null
 }
 
 const NOTHING = Type.Object({})
