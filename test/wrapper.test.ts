@@ -154,7 +154,7 @@ test('a second signal stops the service at once, with a job running', async () =
   for await (const job of client.jobs.watch(id)) if (job.job_status === 'executing') break
   const family = descendants(service.wrapper)
   service.signal('SIGTERM')
-  await eventually(() => service.log().includes('Once more stops at once'), 'the first signal is taken')
+  await eventually(() => service.log().includes('A second signal stops at once'), 'the first signal is taken')
   service.signal('SIGTERM')
   assert.equal(await service.exited, 143)
   await eventually(() => !family.some(isAlive), 'the analysis ends with its parent')

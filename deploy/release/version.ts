@@ -17,7 +17,7 @@ interface Versioned {
 
 /** Returns a reason not to release under the version; undefined if there is none. */
 export function refusal(version: string, changes: string): string | undefined {
-  if (!SEMANTIC.test(version)) return `${version} is no version: write three numbers, such as 1.2.3.`
+  if (!SEMANTIC.test(version)) return `${version} is not a version: write three numbers, such as 1.2.3.`
   if (!changes.split('\n').some((line) => line.startsWith(`## ${version} `)))
     return `CHANGELOG.md has no chapter "## ${version}": run "npm run release -- version ${version}" and commit what it writes.`
   return undefined
@@ -42,7 +42,7 @@ function raise(manifest: Versioned, version: string): void {
 /** Raises the version in the repository at `root`. Returns the files that it wrote. */
 export function setVersion(root: string, version: string, day: string): string[] {
   if (!SEMANTIC.test(version))
-    throw new Error(`${version} is no version: write three numbers, such as 1.2.3.`)
+    throw new Error(`${version} is not a version: write three numbers, such as 1.2.3.`)
   const written: string[] = []
   const change = (file: string, by: (text: string) => string): void => {
     const at = path.join(root, file)

@@ -179,7 +179,7 @@ export type ChangeConnectionRequest = {
 export type ChangeOutgoingRequest = {
   /** true stops all that leaves the workspace, false opens it again */
   stopped?: boolean | undefined
-  /** Why it is stopped, for its people */
+  /** The reason, for the people of the workspace */
   reason?: string | null | undefined
   /** Budgets of this workspace a day. Those that are left out stay */
   budgets?: {
@@ -205,7 +205,7 @@ export type ChangeOutgoingRequest = {
 }
 
 export type ChangePasswordRequest = {
-  /** The password so far */
+  /** The present password */
   present: string
   password: string
 }
@@ -231,7 +231,7 @@ export type ChangeScheduleRequest = {
   overlap?: 'skip' | 'queue' | undefined
   paused?: boolean | undefined
   presence_name?: string | null | undefined
-  /** The ids of the subscriptions to tell, "me" for your own (`personal`), or "followers" for those that follow the template, a metric that the run reads, or a collection that holds the newest of these runs. Of a personal run only "reader": its reader, at her own address. Absent, null or empty: no person is told, unless a subscription bears the presence_name */
+  /** The ids of the subscriptions to tell, "me" for your own (`personal`), or "followers" for those that follow the template, a metric that the run reads, or a collection that holds the newest of these runs. Of a personal run only "reader": its reader, at the address of the reader. Absent, null or empty: no person is told, unless a subscription bears the presence_name */
   notify?: string[] | null | undefined
   readers?: 'all' | string[] | {
     where: Record<string, unknown>
@@ -339,7 +339,7 @@ export type CheckJobsRequest = {
     priority?: number | undefined
     /** Returned in status and events */
     metadata?: Record<string, string> | undefined
-    /** The reader for whom a personal template is run; the insight is hers alone. Only an admin names another reader than the own user (default: the reader who is the user, where the template is personal) */
+    /** The reader for whom a personal template is run; the insight belongs to that reader alone. Only an admin names another reader than the own user (default: the reader who is the user, where the template is personal) */
     reader_id?: string | null | undefined
   })[]
 }
@@ -600,7 +600,7 @@ export type CreateGrantRequest = {
   scope?: string | undefined
   state?: string | undefined
   resource?: string | undefined
-  /** What it may do; null: nothing, she refuses */
+  /** What it may do; null: nothing, because the person refuses */
   granted: 'viewer' | 'analyst' | 'publisher' | 'admin' | null
 }
 
@@ -612,9 +612,9 @@ export type CreateJobRequest = {
     template_vars?: Record<string, unknown> | undefined
     /** Notifies the webhooks and the subscriptions with this presence_name, and no other webhook */
     presence_name?: string | undefined
-    /** The ids of the subscriptions to tell, "me" for your own (`personal`), or "followers" for those that follow the template, a metric that the run reads, or a collection that holds the newest of these runs. Of a personal run only "reader": its reader, at her own address. Absent, null or empty: no person is told, unless a subscription bears the presence_name */
+    /** The ids of the subscriptions to tell, "me" for your own (`personal`), or "followers" for those that follow the template, a metric that the run reads, or a collection that holds the newest of these runs. Of a personal run only "reader": its reader, at the address of the reader. Absent, null or empty: no person is told, unless a subscription bears the presence_name */
     notify?: string[] | null | undefined
-    /** The reader for whom a personal template is run; the insight is hers alone. Only an admin names another reader than the own user (default: the reader who is the user, where the template is personal) */
+    /** The reader for whom a personal template is run; the insight belongs to that reader alone. Only an admin names another reader than the own user (default: the reader who is the user, where the template is personal) */
     reader_id?: string | null | undefined
     /** Higher runs first */
     priority?: number | undefined
@@ -633,13 +633,13 @@ export type CreateJobsRequest = {
     priority?: number | undefined
     /** Returned in status and events */
     metadata?: Record<string, string> | undefined
-    /** The reader for whom a personal template is run; the insight is hers alone. Only an admin names another reader than the own user (default: the reader who is the user, where the template is personal) */
+    /** The reader for whom a personal template is run; the insight belongs to that reader alone. Only an admin names another reader than the own user (default: the reader who is the user, where the template is personal) */
     reader_id?: string | null | undefined
   })[]
   /** Queues the created jobs; otherwise they are drafts */
   run?: boolean | undefined
   presence_name?: string | undefined
-  /** The ids of the subscriptions to tell, "me" for your own (`personal`), or "followers" for those that follow the template, a metric that the run reads, or a collection that holds the newest of these runs. Of a personal run only "reader": its reader, at her own address. Absent, null or empty: no person is told, unless a subscription bears the presence_name */
+  /** The ids of the subscriptions to tell, "me" for your own (`personal`), or "followers" for those that follow the template, a metric that the run reads, or a collection that holds the newest of these runs. Of a personal run only "reader": its reader, at the address of the reader. Absent, null or empty: no person is told, unless a subscription bears the presence_name */
   notify?: string[] | null | undefined
   priority?: number | undefined
   /** Returned in status and events */
@@ -678,7 +678,7 @@ export type CreateScheduleRequest = {
   overlap?: 'skip' | 'queue' | undefined
   paused?: boolean | undefined
   presence_name?: string | null | undefined
-  /** The ids of the subscriptions to tell, "me" for your own (`personal`), or "followers" for those that follow the template, a metric that the run reads, or a collection that holds the newest of these runs. Of a personal run only "reader": its reader, at her own address. Absent, null or empty: no person is told, unless a subscription bears the presence_name */
+  /** The ids of the subscriptions to tell, "me" for your own (`personal`), or "followers" for those that follow the template, a metric that the run reads, or a collection that holds the newest of these runs. Of a personal run only "reader": its reader, at the address of the reader. Absent, null or empty: no person is told, unless a subscription bears the presence_name */
   notify?: string[] | null | undefined
   readers?: 'all' | string[] | {
     where: Record<string, unknown>
@@ -1377,7 +1377,7 @@ export type InsightCard = {
   user_id: string
   /** The schedule that ran it */
   schedule_id: string | null
-  /** The reader whose insight it is: only she and admins find it */
+  /** The reader whose insight it is: only that reader and admins find it */
   reader_id: string | null
   created_at: string
 }
@@ -1428,7 +1428,7 @@ export type Job = {
   scheduled_for: string | null
   /** The batch that the job belongs to */
   batch_id: string | null
-  /** The reader whose insight it makes: only she and admins find the job */
+  /** The reader whose insight it makes: only that reader and admins find the job */
   reader_id: string | null
   /** In lists: the title of its insight, or before there is one the title of the template with the values of the variables; null where neither can be told */
   title?: string | null
@@ -1685,7 +1685,7 @@ export type NamedReader = {
   name: string
   /** Where personal insights are sent */
   email?: string | null | undefined
-  /** The user who is this reader: only admins and this user read her insights */
+  /** The user who is this reader: only admins and this user read the insights of the reader */
   user_id?: string | null | undefined
   /** What templates read as `$reader.NAME` in SQL and `reader.NAME` in text: a text, a number, true or false, or a list of texts; at most 50, with 16000 characters together. `id`, `name` and `email` are known already */
   attributes?: Record<string, unknown> | undefined
@@ -1970,7 +1970,7 @@ export type PutReaderRequest = {
   name: string
   /** Where personal insights are sent */
   email?: string | null | undefined
-  /** The user who is this reader: only admins and this user read her insights */
+  /** The user who is this reader: only admins and this user read the insights of the reader */
   user_id?: string | null | undefined
   /** What templates read as `$reader.NAME` in SQL and `reader.NAME` in text: a text, a number, true or false, or a list of texts; at most 50, with 16000 characters together. `id`, `name` and `email` are known already */
   attributes?: Record<string, unknown> | undefined
@@ -2028,7 +2028,7 @@ export type Reader = {
   name: string
   /** Where personal insights are sent */
   email: string | null
-  /** The user who is this reader: only admins and this user read her insights */
+  /** The user who is this reader: only admins and this user read the insights of the reader */
   user_id: string | null
   /** What templates read as `$reader.NAME` in SQL and `reader.NAME` in text: a text, a number, true or false, or a list of texts; at most 50, with 16000 characters together. `id`, `name` and `email` are known already */
   attributes: Record<string, string | number | boolean | string[]>

@@ -30,6 +30,6 @@ export function verify(input: VerifyInput): Verified {
   }
   throw new SignatureError(
     'body_invalid',
-    'The signature fits, and the body is no event: verify only what Assay sends.',
+    'The signature fits, and the body is not an event: verify only what Assay sends.',
   )
 }

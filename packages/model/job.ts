@@ -99,7 +99,7 @@ export const JobView = Type.Object(
     batch_id: nullable(Type.String({ format: 'uuid', description: 'The batch that the job belongs to' })),
     reader_id: nullable(
       Type.String({
-        description: 'The reader whose insight it makes: only she and admins find the job',
+        description: 'The reader whose insight it makes: only that reader and admins find the job',
       }),
     ),
     title: Type.Optional(

@@ -80,7 +80,7 @@ export const ScheduleReaders = Type.Union(
   ],
   {
     description:
-      'A job for each of these readers at each due time, sent to her alone: "all", a list of ids, or {"where": {"region": "north"}}, those who have these attributes (a list of values: one of them)',
+      'A job for each of these readers at each due time, sent to that reader alone: "all", a list of ids, or {"where": {"region": "north"}}, those who have these attributes (a list of values: one of them)',
   },
 )
 export type ScheduleReaders = Static<typeof ScheduleReaders>

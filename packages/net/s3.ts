@@ -110,7 +110,7 @@ async function textOf(body: Readable): Promise<string> {
   for await (const part of body as AsyncIterable<Buffer>) {
     bytes += part.length
     if (bytes > ANSWER_BYTES)
-      throw new BucketError(0, 'TooLarge', 'The bucket answered with more than a list.')
+      throw new BucketError(0, 'TooLarge', 'The answer of the bucket is too long for a list.')
     parts.push(part)
   }
   return Buffer.concat(parts).toString('utf8')

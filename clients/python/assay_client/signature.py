@@ -50,7 +50,7 @@ def verify(key: Union[str, Iterable[str]], headers: Headers, body: Union[bytes, 
     timestamp = _header(headers, "webhook-timestamp")
     signatures = _header(headers, "webhook-signature").split(" ")
     if not (timestamp.isascii() and timestamp.isdigit()):
-        raise SignatureError("The timestamp is no whole number of seconds.")
+        raise SignatureError("The timestamp is not a whole number of seconds.")
     age = (time.time() if now is None else now) - int(timestamp)
     if abs(age) > tolerance:
         raise SignatureError(f"The timestamp is {abs(age):.0f} seconds {'old' if age > 0 else 'ahead'}: only {tolerance} are allowed.")

@@ -50,7 +50,7 @@ export const namedEvents = (types: readonly EventType[]) =>
 
 /** The reasons why a schedule made no job at a due time, in a few words. */
 const UNMADE: Record<string, string> = {
-  missed: 'No node was there',
+  missed: 'No node was running',
   invalid: 'Its variables do not fit the template',
   not_found: 'Its template is gone',
   reader_missing: 'It has no reader',

@@ -335,7 +335,7 @@ test('rows that are compared with a number are found, with their size to compare
     check('', { settings: SETTINGS.replace('---\nv', `---\ndeliver_if: "${condition}"\nv`) })
       .filter(({ message }) => message.startsWith('deliver_if'))
       .map(({ message, remedy }) => [message, remedy ?? null])
-  const fault = ['deliver_if: daily are rows and no number.', 'Compare the size: daily.size.']
+  const fault = ['deliver_if: daily are rows, not a number.', 'Compare the size: daily.size.']
   for (const condition of ['daily > 0', 'not 3 <= daily', 'vars.top > 1 and daily == 0'])
     assert.deepEqual(of(condition), [fault], condition)
   for (const condition of ['daily.size > 0', 'daily == empty', 'daily != blank', 'daily[0].n > 1'])

@@ -44,7 +44,7 @@ function judgeComparisons(
       const compared = ORDERS.has(operator) || (EQUALS.has(operator) && isNumber(values[other]))
       if (!compared || (kind !== 'list' && kind !== 'rows')) continue
       const what = nameOf(operands[at]!)
-      const message = `${what ?? 'This'} ${kind === 'rows' ? 'are rows' : 'is a list'} and no number.`
+      const message = `${what ?? 'This'} ${kind === 'rows' ? 'are rows' : 'is a list'}, not a number.`
       judge.report('wrong_type', operands[at]!.begin, message, `Compare the size: ${what ?? 'NAME'}.size.`)
     }
   }

@@ -38,7 +38,7 @@ export function csvFault(message: string): string | null {
   const value =
     /Error when converting column "([^]*?)"\. Could not convert string "([^]*?)" to '([^']+)'/.exec(message)
   if (value)
-    return `line ${line}, column ${JSON.stringify(value[1])}: ${shown(value[2]!)} is no ${value[3]}. Declare the column's type below "columns", or what stands for a missing value with "missing".`
+    return `line ${line}, column ${JSON.stringify(value[1])}: ${shown(value[2]!)} is not of the type ${value[3]}. Declare the column's type below "columns", or what stands for a missing value with "missing".`
   return `line ${line}: ${place[3]!}`
 }
 

@@ -172,7 +172,7 @@ function exact(cell: Cell): string {
 function joined(row: Answer, index: number): string {
   if (numberOf(row[`n ${index}`]) !== numberOf(row[`fit ${index}`]))
     throw new SourceError(
-      'A value of the metric is no finite number below 2^80, so that the sum of its day cannot be kept: leave such rows out by "where".',
+      'A value of the metric is not a finite number below 2^80, so the sum of its day cannot be kept: leave such rows out by "where".',
     )
   let sum = 0n
   for (const part of [1, 2, 3, 4]) sum = (sum << 30n) + BigInt(textOf(row[`sum ${index} ${part}`] ?? 0))

@@ -63,7 +63,7 @@ export const InsightCard = Type.Object(
     user_id: Type.String({ description: 'The user whose job made it' }),
     schedule_id: nullable(Type.String({ format: 'uuid', description: 'The schedule that ran it' })),
     reader_id: nullable(
-      Type.String({ description: 'The reader whose insight it is: only she and admins find it' }),
+      Type.String({ description: 'The reader whose insight it is: only that reader and admins find it' }),
     ),
     created_at: Type.String({ format: 'date-time' }),
   },

@@ -43,7 +43,7 @@ const settable = {
     Type.String({
       minLength: 1,
       maxLength: 255,
-      description: 'The user who is this reader: only admins and this user read her insights',
+      description: 'The user who is this reader: only admins and this user read the insights of the reader',
     }),
   ),
   attributes: ReaderAttributes,

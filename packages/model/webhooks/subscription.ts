@@ -14,7 +14,7 @@ export const FOLLOWS_MOST = 100
 
 /** The word in `notify` for the subscriptions that follow the template of the run. */
 export const FOLLOWERS = 'followers'
-/** The word in `notify` of a personal run for its reader, at her own address. */
+/** The word in `notify` of a personal run for its reader, at the address of the reader. */
 export const READER = 'reader'
 
 /** Returns the text in `follows` for an object that a subscription follows. */

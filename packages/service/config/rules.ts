@@ -172,7 +172,7 @@ export const RULES: readonly Rule[] = [
     name: 'backup',
     broken: ({ backup, home }) => backup !== null && (backup === home || backup.startsWith(`${home}/`)),
     remedy:
-      'name a folder outside ASSAY_HOME, or better on another disk: what takes the home takes its backups, too',
+      'name a folder outside ASSAY_HOME, or better on another disk: a loss of the home would take the backups, too',
   },
   {
     name: 'filesQuota',

@@ -116,7 +116,7 @@ export function templates(config: Config): Finding {
     return ok(
       'templates',
       `${count} templates and ${catalog.metrics().length} metrics can be used.` +
-        (config.templates.repository === null ? '' : ' Of the repository tells "assay repository show".'),
+        (config.templates.repository === null ? '' : ' "assay repository show" tells of the repository.'),
     )
   const names = broken.map(({ file }) => file).slice(0, 3)
   return failed(

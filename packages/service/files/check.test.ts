@@ -189,8 +189,8 @@ test('asks of a workbook the marks of a zip, and tells old ones and those with a
       assert.equal(await verdict(name, book, sizes), null)
       assert.match((await verdict(name, book.subarray(0, 150_000), sizes))!.message, /its end is missing/)
     }
-    assert.match((await verdict(name, 'a,b\n1,2\n'))!.message, /is no \.(xlsx|ods) workbook/)
-    assert.match((await verdict(name, 'PK'))!.message, /is no \.(xlsx|ods) workbook/)
+    assert.match((await verdict(name, 'a,b\n1,2\n'))!.message, /is not an \.(xlsx|ods) workbook/)
+    assert.match((await verdict(name, 'PK'))!.message, /is not an \.(xlsx|ods) workbook/)
   }
   const old = Buffer.concat([Buffer.from([0xd0, 0xcf, 0x11, 0xe0]), Buffer.alloc(500)])
   assert.match((await verdict('a.xlsx', old, [2]))!.message, /of the old form or has a password/)
@@ -235,7 +235,7 @@ test('stops at a ratio of gzip that no table has, and at blank lines without end
 test('asks of Avro and Arrow the marks by which they begin, and of Arrow those at its end', async () => {
   assert.equal(await verdict('a.avro', 'Obj\u0001 and more', [1]), null)
   for (const wrong of ['Obj', 'a,b\n1,2\n', ''])
-    assert.match((await verdict('a.avro', wrong, [1]))!.message, /is no Avro file/)
+    assert.match((await verdict('a.avro', wrong, [1]))!.message, /is not an Avro file/)
   const stream = Buffer.concat([
     Buffer.alloc(4, 255),
     Buffer.alloc(40),
@@ -246,8 +246,11 @@ test('asks of Avro and Arrow the marks by which they begin, and of Arrow those a
   for (const sizes of [[1], [7, 3], [1000]])
     for (const bytes of [stream, file]) {
       assert.equal(await verdict('a.arrow', bytes, sizes), null)
-      assert.match((await verdict('a.feather', bytes.subarray(0, -1), sizes))!.message, /no whole Arrow IPC/)
+      assert.match(
+        (await verdict('a.feather', bytes.subarray(0, -1), sizes))!.message,
+        /not a whole Arrow IPC file/,
+      )
     }
-  assert.match((await verdict('a.arrow', 'PAR1 and more'))!.message, /is no Arrow IPC/)
-  assert.match((await verdict('a.arrow', 'ARR'))!.message, /is no Arrow IPC/)
+  assert.match((await verdict('a.arrow', 'PAR1 and more'))!.message, /is not Arrow IPC/)
+  assert.match((await verdict('a.arrow', 'ARR'))!.message, /is not Arrow IPC/)
 })

@@ -210,11 +210,11 @@ class WorkbookCheck implements Check {
     if (this.#head.length < ZIP.length) return { message: this.#none() }
     return this.#tail.subarray(Math.max(0, this.#kept - ZIP_TAIL), this.#kept).includes(ZIP_END)
       ? null
-      : { message: `is no whole ${this.#ending} workbook: its end is missing` }
+      : { message: `is not a whole ${this.#ending} workbook: its end is missing` }
   }
 
   #none(): string {
-    return `is no ${this.#ending} workbook`
+    return `is not an ${this.#ending} workbook`
   }
 }
 
@@ -230,7 +230,9 @@ class AvroCheck implements Check {
   }
 
   #fault(): CheckFault | null {
-    return this.#head.equals(AVRO) ? null : { message: 'is no Avro file: it does not begin with "Obj" and 1' }
+    return this.#head.equals(AVRO)
+      ? null
+      : { message: 'is not an Avro file: it does not begin with "Obj" and 1' }
   }
 
   end(): CheckFault | null {
@@ -262,7 +264,7 @@ class ArrowCheck implements Check {
   }
 
   #none(): CheckFault {
-    return { message: 'is no Arrow IPC: it begins neither with "ARROW1" nor with a message of a stream' }
+    return { message: 'is not Arrow IPC: it begins neither with "ARROW1" nor with a message of a stream' }
   }
 
   end(): CheckFault | null {
@@ -272,7 +274,7 @@ class ArrowCheck implements Check {
       kind === 'file'
         ? this.#tail.subarray(2).equals(ARROW)
         : this.#tail.subarray(0, 4).equals(MESSAGE) && this.#tail.readUInt32LE(4) === 0
-    return whole ? null : { message: 'is no whole Arrow IPC: it does not end with its mark' }
+    return whole ? null : { message: 'is not a whole Arrow IPC file: it does not end with its mark' }
   }
 }
 

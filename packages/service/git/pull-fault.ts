@@ -31,7 +31,7 @@ export function pullFault(error: unknown): string {
   if (code === 'HttpError' && data?.statusCode !== undefined)
     return `The git server ${ofStatus(data.statusCode)}.`
   if (code === 'SmartHttpError' || code === 'ParseError')
-    return 'What answers at the address is no git server: ASSAY_TEMPLATES must be the address that "git clone" takes.'
+    return 'What answers at the address is not a git server: ASSAY_TEMPLATES must be the address that "git clone" takes.'
   if (code === 'EmptyServerResponseError') return 'The git server sent an empty answer.'
   if (typeof code === 'string' && /^(UND_ERR|E[A-Z]+$|CERT|DEPTH|ERR_TLS|ERR_SSL|SELF|UNABLE)/.test(code))
     return `The git server cannot be reached (${code}).`

@@ -153,7 +153,7 @@ async function draftableOf(client: Client, given: Named): Promise<Draftable> {
     throw refuse('file', 'is required, or connection and table in its place')
   const lines = readLines(dialect)
   if (typeof lines !== 'number') return fileToDraft(file, lines)
-  throw refuse(`dialect.${lines}`, 'is no line of a source: write one such as dates: dmy or decimal: ","')
+  throw refuse(`dialect.${lines}`, 'is not a line of a source: write one such as dates: dmy or decimal: ","')
 }
 
 /** Returns the first raw lines of an upload. Null for a file that is not text, or not an upload. */

@@ -127,7 +127,7 @@ const check = tool({
     return {
       next: wrong
         ? 'Mend the faults in the source, and call assay_check again.'
-        : `Nothing stands against it: call assay_preview with the same source${personal ? ' and a reader' : ''}.`,
+        : `The template has no faults: call assay_preview with the same source${personal ? ' and a reader' : ''}.`,
       data: {
         faults: faults.map(({ line, column, severity, code, message, remedy }) => ({
           line,

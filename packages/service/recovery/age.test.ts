@@ -73,5 +73,5 @@ test('takes no key with a typing error', () => {
   assert.equal(parseRecipient(ELSEWHERE.identity), null)
   assert.equal(parseRecipient('age1'), null)
   assert.throws(() => parseIdentities('# nothing\n'), /holds no secret key/)
-  assert.throws(() => parseIdentities(ELSEWHERE.recipient), /a line that is no secret key/)
+  assert.throws(() => parseIdentities(ELSEWHERE.recipient), /a line that is not a secret key/)
 })

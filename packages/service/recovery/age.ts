@@ -61,7 +61,7 @@ export function parseIdentities(text: string): Buffer[] {
     .map((line) => {
       const bytes = decodeBech32('age-secret-key-', line)
       if (bytes?.length !== KEY_BYTES)
-        throw new AgeError('holds a line that is no secret key (AGE-SECRET-KEY-1...)')
+        throw new AgeError('holds a line that is not a secret key (AGE-SECRET-KEY-1...)')
       return bytes
     })
   if (keys.length === 0) throw new AgeError('holds no secret key (AGE-SECRET-KEY-1...)')

@@ -93,9 +93,13 @@ function asSentence(name: string, error: unknown): unknown {
 }
 
 function damaged(name: string, cause?: unknown): AppError {
-  return new AppError('conflict', `${name} is damaged, cut off, or no backup of assay: take another one.`, {
-    cause,
-  })
+  return new AppError(
+    'conflict',
+    `${name} is damaged, cut off, or not a backup of assay: take another one.`,
+    {
+      cause,
+    },
+  )
 }
 
 async function readParts(

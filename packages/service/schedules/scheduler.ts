@@ -86,7 +86,7 @@ async function readerOfRuns(
     ? { reader_id: own.reader_id, mail: notify?.includes(READER) ? await mailOf(own) : null }
     : fault(
         'reader_missing',
-        'The template shows each reader rows of her own, and the user of the schedule is no reader: give the schedule readers.',
+        'The template shows each reader rows of their own, and the user of the schedule is not a reader: give the schedule readers.',
       )
 }
 

@@ -197,7 +197,7 @@ export const LINKS = [
     {
       name: 'links delete',
       operands: 'ID LINK...',
-      summary: 'Revoke links: they open nothing any more',
+      summary: 'Revoke links: they then open nothing',
       options: { collection: OF_COLLECTION },
     },
     async (client, call) => {

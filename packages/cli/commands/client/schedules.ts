@@ -24,7 +24,7 @@ const OPTIONS = {
   overlap: text('RULE', `${OVERLAPS.join(', ')} (default: queue)`),
   readers: texts(
     'WHO',
-    'A job for each of these readers, sent to her alone: all, ids (ada,bob), or attributes (region=north,west)',
+    'A job for each of these readers, sent to that reader alone: all, ids (ada,bob), or attributes (region=north,west)',
   ),
   paused: flag('Made, and not run until it is resumed'),
   ...JOB_OPTIONS,

@@ -138,7 +138,7 @@ async function columnsIn(from: string, head: string, { call, config, pool }: Rea
     await pool.describe({ kind: 'describe', template, roots }, { workspace_id: 'command line' })
   ).sources
   if (data === undefined || 'error' in data)
-    throw new ExitError(EXIT.failed, `${from} cannot be read: ${data?.error ?? 'it is no table.'}`)
+    throw new ExitError(EXIT.failed, `${from} cannot be read: ${data?.error ?? 'it is not a table.'}`)
   const known = data.columns.map(({ name }) => name)
   const wrong: string[] = []
   const find = (option: keyof typeof DEMANDS): Column | null => {

@@ -74,7 +74,7 @@ export const READERS = [
       summary: 'Make a reader, or replace one: what is not given is taken away',
       details: ATTRIBUTES_HELP,
       options: {
-        name: text('TEXT', 'What she is called (default: the id)'),
+        name: text('TEXT', 'The name that people read (default: the id)'),
         email: text('ADDRESS', 'Where personal insights are sent'),
         user: text('ID', 'The user who is this reader'),
         attribute: texts('NAME=VALUE', 'An attribute that templates read; repeat it for more'),
@@ -100,7 +100,7 @@ export const READERS = [
       summary: 'Make or replace the readers of a CSV; others stay',
       details: `Its first line names the columns: reader_id, and name, email and user_id where there are any. Every other column
 is an attribute: a text, or what its heading says after a colon (level:number, active:boolean, teams:list, whose texts
-";" parts). An empty cell is no attribute. A fault refuses the ${READERS_PUT_MOST} rows in which it lies; the rows before stay imported.`,
+";" parts). An empty cell sets no attribute. A fault refuses the ${READERS_PUT_MOST} rows in which it lies; the rows before stay imported.`,
     },
     async (client, call) => {
       const readers = rowsOf(await readText(call.operands[0]!))

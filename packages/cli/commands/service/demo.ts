@@ -91,7 +91,7 @@ async function stay(
   reports: Report[],
   signal: AbortSignal,
 ): Promise<void> {
-  out('Look on in a browser; the service stays until Ctrl-C:\n')
+  out('To look on, open in a browser (the service stays until Ctrl-C):\n')
   for (const { insight_id } of reports) {
     const { url } = await client.links.create(insight_id, {})
     out(`    report   ${new URL(url, client.url).href}\n`)
@@ -146,7 +146,7 @@ export const DEMO: Command = {
   operands: '',
   summary: 'Run the reference workflow once on real data; leaves nothing behind',
   options: {
-    stay: flag('Keep the service until Ctrl-C, with a page for each report: so it does in a terminal'),
+    stay: flag('Keep the service until Ctrl-C, with a page for each report: the default in a terminal'),
     end: flag('End after the reports, also in a terminal'),
   },
   listens: true,

@@ -157,7 +157,7 @@ const RESEAL: Command = {
 const FORGET: Command = {
   name: 'secrets forget',
   operands: '',
-  summary: 'Retire all keys but the first, once they seal nothing any more',
+  summary: 'Retire all keys but the first, once they seal nothing',
   details:
     'Stop a service on SQLite first. --lost is for a key that is gone for good: the store takes the present key, and what the lost one sealed\n' +
     'must be entered again. Links to unsubscribe in mail that was sent before the new key stop working.',

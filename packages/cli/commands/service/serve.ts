@@ -60,11 +60,11 @@ export const SERVE: Command = {
       ? await writeServerFile(home, { url: app.url, pid: process.pid, token: local.token }, call.environment)
       : null
     if (local && file === null)
-      log.warn('commands on this machine need ASSAY_URL and ASSAY_TOKEN: the user has no folder of his own')
+      log.warn('commands on this machine need ASSAY_URL and ASSAY_TOKEN: the user has no folder of their own')
     out(banner(app.url, resolved, app.firstToken))
     log.info({ url: app.url, roles, ready_ms: Math.round(performance.now()) }, 'ready')
     await Promise.race([aborted(call.signal), app.done])
-    say('Stopping: running jobs may finish. Once more stops at once.')
+    say('Stopping: running jobs may finish. A second signal stops at once.')
     if (file !== null) await removeServerFile(file)
     await local?.remove()
     await app.stop()

@@ -36,7 +36,7 @@ export function attributesOf(text: string): { attributes: Attributes; fault: str
   for (const line of text.split('\n').filter((one) => one.trim() !== '')) {
     const [, name = '', value = ''] = /^([^:]*):(.*)$/.exec(line) ?? []
     if (name.trim() === '' || value.trim() === '')
-      fault ??= `“${line.trim()}” is no attribute: write its name, a colon and its value, as in region: North`
+      fault ??= `“${line.trim()}” is not an attribute: write its name, a colon and its value, as in region: North`
     else if (Object.hasOwn(attributes, name.trim())) fault ??= `${name.trim()} stands twice: keep one`
     else attributes[name.trim()] = typedAttribute(value.trim())
   }

@@ -95,7 +95,7 @@ export async function refuseMisnamed(files: readonly SourceFile[], format: Forma
   if (files.every(({ bytes }) => bytes === 0))
     throw refusal(
       files[0]!,
-      `it is empty${format === 'csv' || format === 'tsv' ? ', and its first row must name the columns' : ': it has no bytes. Write it again'}`,
+      `it is empty${format === 'csv' || format === 'tsv' ? ', and its first row must name the columns' : ': it has no bytes: write it again'}`,
     )
   for (const file of files) {
     const packed = text && packingOf(file.path) !== null

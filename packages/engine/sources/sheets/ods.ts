@@ -23,7 +23,7 @@ const CONTENT = 'content.xml'
 const BATCH = 10_000
 
 export async function openOds(file: SourceFile, zip: Zip): Promise<Workbook> {
-  if (!zip.has(CONTENT)) throw unreadable(file, 'it is no .ods workbook')
+  if (!zip.has(CONTENT)) throw unreadable(file, 'it is not an .ods workbook')
   const manifest: { encrypted: boolean } = { encrypted: false }
   if (zip.has('META-INF/manifest.xml'))
     await hear(zip.read('META-INF/manifest.xml'), {

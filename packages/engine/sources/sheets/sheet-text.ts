@@ -86,7 +86,7 @@ export async function writeSheet(file: SourceFile, options: SheetOptions): Promi
     if (error instanceof SourceError) throw error
     throw unreadable(
       file,
-      `it is no whole workbook (${error instanceof Error ? error.message : String(error)})`,
+      `it is not a whole workbook (${error instanceof Error ? error.message : String(error)})`,
     )
   } finally {
     if (book) book.close()

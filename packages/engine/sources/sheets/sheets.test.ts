@@ -346,12 +346,12 @@ test('bombs, lies and torn files end with a reason', async () => {
       },
     ],
   })
-  assert.match(await refusal(zipOf(parts, 40)), /it is no whole workbook/)
+  assert.match(await refusal(zipOf(parts, 40)), /it is not a whole workbook/)
   const whole = zipOf(parts)
-  assert.match(await refusal(whole.subarray(0, whole.length - 40)), /it is no whole workbook/)
-  assert.match(await refusal(zipOf({ 'word/document.xml': '<a/>' })), /it is no \.xlsx workbook/)
+  assert.match(await refusal(whole.subarray(0, whole.length - 40)), /it is not a whole workbook/)
+  assert.match(await refusal(zipOf({ 'word/document.xml': '<a/>' })), /it is not an \.xlsx workbook/)
   const torn = { ...parts, 'xl/worksheets/sheet1.xml': '<worksheet><sheetData><row>' }
-  assert.match(await refusal(zipOf(torn)), /it is no whole workbook/)
+  assert.match(await refusal(zipOf(torn)), /it is not a whole workbook/)
   const entity =
     '<!DOCTYPE a [<!ENTITY b "c">]><worksheet><sheetData><row r="1"><c r="A1" t="str"><v>&b;</v></c></row></sheetData></worksheet>'
   assert.match(await refusal(zipOf({ ...parts, 'xl/worksheets/sheet1.xml': entity })), /undefined entity/)

@@ -34,7 +34,7 @@ interface XlsxSheet extends SheetInfo {
 export async function openXlsx(file: SourceFile, zip: Zip): Promise<Workbook> {
   const [root] = (await relationsOf(zip, '')).filter(({ type }) => type === 'officeDocument')
   const main = root?.part ?? 'xl/workbook.xml'
-  if (!zip.has(main)) throw unreadable(file, 'it is no .xlsx workbook')
+  if (!zip.has(main)) throw unreadable(file, 'it is not an .xlsx workbook')
   const relations = await relationsOf(zip, main)
   const { sheets, from1904 } = await readMain(zip, main, relations)
   const partOf = (type: string): string | undefined => relations.find((one) => one.type === type)?.part

@@ -76,5 +76,5 @@ export function unreadable(file: Pick<SourceFile, 'path'>, reason: string): Sour
 
 function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error)
-  return text.startsWith('it has more') ? text : `it is no whole workbook (${text.replace(/\.$/, '')})`
+  return text.startsWith('it has more') ? text : `it is not a whole workbook (${text.replace(/\.$/, '')})`
 }

@@ -78,7 +78,7 @@ function refuseZeros(bytes: Buffer, encoding: string, shown: string): void {
   const lines = bytes.subarray(0, at).toString('latin1').split('\n')
   throw unreadable(
     shown,
-    `line ${lines.length}, column ${lines.at(-1)!.length + 1} holds a zero byte, which no text has: the file is damaged, or no table in text. Write it again.`,
+    `line ${lines.length}, column ${lines.at(-1)!.length + 1} holds a zero byte, which no text has: the file is damaged, or is not a table in text. Write it again.`,
   )
 }
 

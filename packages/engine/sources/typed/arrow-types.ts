@@ -60,7 +60,7 @@ function mapType(entries: DataType, shown: string): string {
   const [key, value] = entries.children!
   if (TEXTS.has(key!.type.typeId)) return `MAP(VARCHAR, ${typeOf(value!.type, shown)})`
   throw new NoArrowType(
-    `the column ${JSON.stringify(shown)} is a map whose keys are no texts. Save it as Parquet.`,
+    `the column ${JSON.stringify(shown)} is a map whose keys are not texts. Save it as Parquet.`,
   )
 }
 

@@ -37,7 +37,7 @@ async function vetMarks(file: SourceFile, handle: FileHandle): Promise<void> {
   if (head.readUInt32LE(0) !== CONTINUED)
     throw unreadableFile(
       file,
-      `it is no Arrow IPC: it begins neither with "${MAGIC}" nor with a message of a stream.`,
+      `it is not Arrow IPC: it begins neither with "${MAGIC}" nor with a message of a stream.`,
     )
   const end = Buffer.alloc(8)
   await handle.read(end, 0, 8, Math.max(0, file.bytes - 8))
@@ -82,5 +82,5 @@ export const openArrow: OpenTyped = async (file) => {
 function explained(file: SourceFile, error: unknown): unknown {
   if (error instanceof SourceError) return error
   if (error instanceof NoArrowType) return unreadableFile(file, error.message)
-  return unreadableFile(file, `it is no whole Arrow IPC (${(error as Error).message}).`)
+  return unreadableFile(file, `it is not a whole Arrow IPC file (${(error as Error).message}).`)
 }

@@ -154,7 +154,7 @@ export const openAvro: OpenTyped = async (file) => {
   try {
     const bytes = new Bytes(handle)
     if (!(await bytes.take(MAGIC.length))?.equals(MAGIC))
-      throw unreadableFile(file, 'it is no Avro file: it does not begin with "Obj" and 1.')
+      throw unreadableFile(file, 'it is not an Avro file: it does not begin with "Obj" and 1.')
     const head = await readHead(bytes)
     if (!head) throw unreadableFile(file, 'it ends before its first block: it is not whole. Write it again.')
     return tableOf(file, handle, bytes, head)
@@ -235,7 +235,7 @@ function schemaOf(file: SourceFile, text: string): Pick<Block, 'type' | 'fields'
   try {
     const schema = JSON.parse(text) as { type?: unknown; name?: string; namespace?: string }
     if (schema?.type !== 'record')
-      throw new NoSuchType('its values are no records with fields, which would be the columns.')
+      throw new NoSuchType('its values are not records with fields, which would be the columns.')
     const { fields } = schema as { fields?: unknown }
     if (Array.isArray(fields) && fields.length > FIELDS_MOST)
       throw new NoSuchType(`it has more than ${FIELDS_MOST} columns.`)

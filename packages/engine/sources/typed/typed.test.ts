@@ -284,7 +284,7 @@ test('an Avro file that is damaged, cut off or of types without a like is refuse
       /"c\.avro" cannot be read: it ends within a block/,
     )
   assert.match(await refusal('c.avro', whole.subarray(0, 100)), /ends before its first block/)
-  assert.match(await refusal('c.avro', Buffer.from('a,b\n1,2\n')), /it is no Avro file/)
+  assert.match(await refusal('c.avro', Buffer.from('a,b\n1,2\n')), /it is not an Avro file/)
   const wrong = Buffer.from(whole)
   wrong[whole.length - 1]! ^= 1
   assert.match(await refusal('c.avro', wrong), /does not end with the mark of the file/)
@@ -311,7 +311,7 @@ test('an Avro file that is damaged, cut off or of types without a like is refuse
     await refusal('c.avro', await avroOf(tree, [{ next: null }])),
     /holds values within values of its own type|does not define/,
   )
-  assert.match(await refusal('c.avro', await avroOf('long', [1])), /its values are no records/)
+  assert.match(await refusal('c.avro', await avroOf('long', [1])), /its values are not records/)
   const twice = await avroOf(
     record([
       { name: 'a', type: 'int' },
@@ -479,10 +479,10 @@ test('an Arrow file that is damaged, cut off or of types without a like is refus
     /the stream does not end with its mark/,
   )
   assert.match(await refusal('c.arrow', Buffer.from('FEA1 and more of it')), /Feather of the first version/)
-  assert.match(await refusal('c.arrow', Buffer.from('a,b\n1,2\n3,4\n')), /it is no Arrow IPC/)
+  assert.match(await refusal('c.arrow', Buffer.from('a,b\n1,2\n3,4\n')), /it is not Arrow IPC/)
   const wrong = Buffer.from(file)
   wrong.fill(0xee, 8, file.length - 6)
-  assert.match(await refusal('c.arrow', wrong), /it is no whole Arrow IPC/)
+  assert.match(await refusal('c.arrow', wrong), /it is not a whole Arrow IPC file/)
   const months = new arrow.Table({ m: raw(new arrow.IntervalYearMonth(), Int32Array.of(1)) })
   assert.match(
     await refusal('c.arrow', arrow.tableToIPC(months, 'file')),

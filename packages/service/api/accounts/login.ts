@@ -153,8 +153,7 @@ export const logout = operation({
   tag: 'Authentication',
   audit: 'session.end',
   summary: 'Revoke the token of this request, or sign out',
-  description:
-    'A token of a login ends before its hours are over. A sign-in ends, and its cookie is deleted.',
+  description: 'The token of a login ends at once. A sign-in ends, and its cookie is deleted.',
   scope: 'viewer',
   idempotent: false,
   replies: { 204: { description: 'The token is revoked, or the sign-in has ended' } },

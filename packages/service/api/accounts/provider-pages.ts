@@ -24,7 +24,7 @@ import { startSignIn } from './start-sign-in.ts'
 
 const replies = {
   200: { description: 'A page', media: ['text/html'] },
-  302: { description: 'The browser goes on' },
+  302: { description: 'The browser is sent on' },
 } as const
 
 /** The most characters of an address to return to. Browsers and proxies refuse longer ones once they are encoded. */

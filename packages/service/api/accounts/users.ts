@@ -129,10 +129,10 @@ export const changePassword = operation({
   scope: 'viewer',
   idempotent: false,
   body: Type.Object({
-    present: Type.String({ minLength: 1, maxLength: 1024, description: 'The password so far' }),
+    present: Type.String({ minLength: 1, maxLength: 1024, description: 'The present password' }),
     password: Type.String({ minLength: 8, maxLength: 1024 }),
   }),
-  replies: { 204: { description: 'The new password holds' } },
+  replies: { 204: { description: 'The password is changed' } },
   errors: ['conflict'],
   async handle({ services, principal, body, request, reply }) {
     const { store, tokens } = services

@@ -42,7 +42,13 @@ const OutgoingChange = Type.Object({
     Type.Boolean({ description: 'true stops all that leaves the workspace, false opens it again' }),
   ),
   reason: Type.Optional(
-    nullable(Type.String({ minLength: 1, maxLength: 500, description: 'Why it is stopped, for its people' })),
+    nullable(
+      Type.String({
+        minLength: 1,
+        maxLength: 500,
+        description: 'The reason, for the people of the workspace',
+      }),
+    ),
   ),
   budgets: Type.Optional(
     Type.Object(

@@ -32,7 +32,7 @@ export function keysOfLines(lines: readonly string[]): Record<string, unknown> {
     {
       path: `dialect.${keys}`,
       message:
-        'is no line of a source: write one such as dates: dmy, decimal: ",", missing: [NA] or columns: { due: { dates: mdy } }',
+        'is not a line of a source: write one such as dates: dmy, decimal: ",", missing: [NA] or columns: { due: { dates: mdy } }',
     },
   ])
 }

@@ -73,13 +73,13 @@ async function requirePerson(
   if (principal.begun_with)
     throw new AppError(
       'forbidden',
-      'This browser was signed in by a token, and what you let in would outlive it: sign out, then sign in by a password or by the sign-in provider.',
+      'This browser was signed in by a token, which may end before the access of the program: sign out, then sign in by a password or by the sign-in provider.',
     )
   const user = await store.getUser(principal)
   if (request.headers.authorization === undefined && user && !user.disabled) return
   throw new AppError(
     'forbidden',
-    'A person lets clients in: sign in to the console as a user, not as a service account.',
+    'Only a person can let a client in: sign in to the console as a user, not as a service account.',
   )
 }
 
@@ -90,7 +90,7 @@ export const readGrantRequest = operation({
   tag: 'Authentication',
   summary: 'Read what a client asks a person for',
   description:
-    'The console shows it and asks her. The query is that of the address that the client has opened.',
+    'The console shows it and asks the person. The query is that of the address that the client has opened.',
   scope: 'viewer',
   query: Type.Object(ASKED, { additionalProperties: true }),
   replies: {
@@ -142,7 +142,9 @@ export const createGrant = operation({
   idempotent: false,
   body: Type.Object({
     ...ASKED,
-    granted: nullable(Type.Enum([...SCOPES], { description: 'What it may do; null: nothing, she refuses' })),
+    granted: nullable(
+      Type.Enum([...SCOPES], { description: 'What it may do; null: nothing, because the person refuses' }),
+    ),
   }),
   replies: {
     201: {

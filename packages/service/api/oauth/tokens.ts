@@ -124,7 +124,7 @@ async function end(door: Door, grant: Grant, why: string): Promise<OauthFault> {
 /** Returns the grant of a code if the code belongs to the client. */
 async function byCode(door: Door, form: Form): Promise<Grant> {
   const grant = await door.services.store.findGrant({ code_hash: hashToken(required(form, 'code')) })
-  if (!grant) throw refused('The code does not exist or is over: ask the person again.')
+  if (!grant) throw refused('The code does not exist or has expired: ask the person again.')
   if (grant.generation > 0) throw await end(door, grant, 'The code was used before')
   const verifier = required(form, 'code_verifier')
   const challenge = createHash('sha256').update(verifier).digest('base64url')
@@ -139,7 +139,7 @@ async function byRefresh(door: Door, form: Form): Promise<Grant> {
   const { secrets, store } = door.services
   const { token_id, generation } = opened(secrets, required(form, 'refresh_token'))
   const grant = await store.findGrant({ token_id })
-  if (!grant) throw refused('The grant is over: ask the person again.')
+  if (!grant) throw refused('The grant has ended: ask the person again.')
   if (grant.generation !== generation) throw await end(door, grant, 'The refresh token was used before')
   return grant
 }
@@ -149,7 +149,7 @@ function opened(secrets: Services['secrets'], sealed: string): { token_id: strin
     const [token_id, generation] = JSON.parse(secrets.open(sealed, CONTEXT)) as [string, number]
     return { token_id, generation }
   } catch (error) {
-    if (error instanceof SecretError) throw refused('The refresh token is none of this service.')
+    if (error instanceof SecretError) throw refused('This service did not give the refresh token.')
     throw error
   }
 }
@@ -158,7 +158,7 @@ function opened(secrets: Services['secrets'], sealed: string): { token_id: strin
 async function scopesOf(door: Door, grant: Grant, form: Form): Promise<Scope[]> {
   const user = await door.services.store.getUser(grant)
   const scopes = user && !user.disabled ? boundScopes(grant.scopes, user.scopes) : []
-  if (scopes.length === 0) throw await end(door, grant, 'The person may do nothing here any more')
+  if (scopes.length === 0) throw await end(door, grant, 'The person has no rights here')
   const resource = field(form, 'resource')
   if (
     resource !== undefined &&

@@ -15,7 +15,7 @@ export const JobReader = nullable(
   Type.String({
     ...ReaderId,
     description:
-      'The reader for whom a personal template is run; the insight is hers alone. Only an admin names another reader than the own user (default: the reader who is the user, where the template is personal)',
+      'The reader for whom a personal template is run; the insight belongs to that reader alone. Only an admin names another reader than the own user (default: the reader who is the user, where the template is personal)',
   }),
 )
 
@@ -41,7 +41,7 @@ function refuseForeign({ scopes, reader_id: own }: Principal, wanted: readonly s
 }
 
 export const NOBODY =
-  'The template shows each reader rows of her own, and this run has no reader: send reader_id, or have an admin make your user a reader (PUT /v1alpha/readers/{reader_id} with your user_id).'
+  'The template shows each reader rows of their own, and this run has no reader: send reader_id, or have an admin make your user a reader (PUT /v1alpha/readers/{reader_id} with your user_id).'
 
 /** The reader of a run, null for a run without one, or the reason why the run cannot have one. */
 type OneReader = { reader: StoredReader | null } | { lack: 'unknown' | 'attribute'; message: string }

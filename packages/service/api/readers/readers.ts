@@ -170,7 +170,7 @@ export const deleteReader = operation({
   audit: 'reader.delete',
   summary: 'Delete a reader',
   description:
-    'Her insights stay, and only admins read them. Jobs of hers that have not begun end with `reader_missing`.',
+    'The insights of the reader stay, and only admins read them. Jobs that have not begun end with `reader_missing`.',
   scope: 'admin',
   params: ReaderPath,
   replies: { 204: { description: 'The reader is deleted' } },

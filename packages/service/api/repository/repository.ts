@@ -76,7 +76,7 @@ export const pullRepository = operation({
   summary: 'Have the repository looked at now',
   description: 'Also judges a commit again that was refused. Read the repository until `looking` is false.',
   scope: 'admin',
-  replies: { 202: { description: 'A look is due', schema: RepositoryView } },
+  replies: { 202: { description: 'A node will look soon', schema: RepositoryView } },
   errors: ['not_found'],
   async handle(call) {
     const { services, principal, reply } = call
@@ -139,7 +139,7 @@ export const repositoryPushed = operation({
   body: Type.Unknown(),
   replies: {
     202: {
-      description: 'A look is due',
+      description: 'A node will look soon',
       schema: Type.Object({ asked: Type.Boolean() }),
     },
   },

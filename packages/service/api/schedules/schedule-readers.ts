@@ -31,7 +31,7 @@ export async function checkReaders(
 }
 
 const EACH_IS_SENT =
-  'must be left out: each of the readers with an address gets her insight by mail, and nobody else does'
+  'must be left out: each of the readers with an address gets the own insight by mail, and nobody else does'
 
 const NO_READER =
-  'The template shows each reader rows of her own: give the schedule readers ("all", ids, or {"where": ...}), or have an admin make its user a reader.'
+  'The template shows each reader rows of their own: give the schedule readers ("all", ids, or {"where": ...}), or have an admin make its user a reader.'

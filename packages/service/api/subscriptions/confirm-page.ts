@@ -27,7 +27,7 @@ async function putBack(
     const patch = { target: sealed, ...on }
     if (await store.updateWebhook({ workspace_id, webhook_id, patch, if_target: webhook.target })) return
   }
-  throw new Error('The subscription changes all the time.')
+  throw new Error('The subscription was changed at the same moment: try again.')
 }
 
 async function agree(services: Services, request: Call['request'], reader: Reader): Promise<void> {

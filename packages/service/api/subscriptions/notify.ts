@@ -20,7 +20,7 @@ export const Notify = nullable(
   Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
     maxItems: MOST,
     description:
-      'The ids of the subscriptions to tell, "me" for your own (`personal`), or "followers" for those that follow the template, a metric that the run reads, or a collection that holds the newest of these runs. Of a personal run only "reader": its reader, at her own address. Absent, null or empty: no person is told, unless a subscription bears the presence_name',
+      'The ids of the subscriptions to tell, "me" for your own (`personal`), or "followers" for those that follow the template, a metric that the run reads, or a collection that holds the newest of these runs. Of a personal run only "reader": its reader, at the address of the reader. Absent, null or empty: no person is told, unless a subscription bears the presence_name',
   }),
 )
 

@@ -42,7 +42,7 @@ async function takeOff(
     const patch = { target: sealed, ...(rest.length === 0 ? off : {}) }
     if (await store.updateWebhook({ workspace_id, webhook_id, patch, if_target: webhook.target })) return
   }
-  throw new Error('The subscription changes all the time.')
+  throw new Error('The subscription was changed at the same moment: try again.')
 }
 
 /** Tells whether the reader gets the mail at present. An entry that somebody has added again has no effect. */

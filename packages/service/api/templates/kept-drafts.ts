@@ -50,7 +50,7 @@ export const keepDraft = operation({
   audit: 'draft.keep',
   summary: 'Keep your draft of a template or a metric',
   description:
-    'Replaces your earlier draft of the same name. The text may have faults. Only you and those who may publish see it, and nobody is told. It is over once its text is put as the template or the metric.',
+    'Replaces your earlier draft of the same name. The text may have faults. Only you and those who may publish see it, and nobody is told. It is deleted once its text is put as the template or the metric.',
   scope: 'analyst',
   params: Type.Object({ kind: Kind, name: Name }),
   body: Type.Object({ source: Type.String({ minLength: 1 }) }),

@@ -227,7 +227,7 @@ class Run {
         const length = /^[\da-f]{4}$/iu.test(head) ? Number.parseInt(head, 16) : Number.NaN
         // The length of a packet includes its own four bytes. No shorter packet stands before the flush.
         if (length !== 0 && !(length >= 4))
-          throw new PullError('What answers at the address is no git server.')
+          throw new PullError('What answers at the address is not a git server.')
         if (length === 0) return this.#received.take(at + 4)
         if (at + length > bytes.length) break
         if (bytes.subarray(at + 4, at + 8).toString() === 'ERR ')

@@ -124,7 +124,7 @@ test('a server whose packets have no length is told to be no git server, and rea
   for (const head of ['-008', '0x10', '0001', '3e 8', 'hello']) {
     const port = await serve(t, process.cwd(), `printf '%s' '${head}and so on'; cat`)
     const input = { ...NOWHERE, address: `ssh://git@127.0.0.1:${port}/reports.git`, gitdir: process.cwd() }
-    assert.match(await faultOf(input), /is no git server/, head)
+    assert.match(await faultOf(input), /is not a git server/, head)
   }
 })
 

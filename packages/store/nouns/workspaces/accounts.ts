@@ -291,9 +291,9 @@ function tokenFault(
   if (found.name === LOGIN_TOKEN) return 'This is the token of a login: delete it instead.'
   // The next refresh of a granted token sets both again.
   if (isGranted && (patch.scopes || patch.expires_at !== undefined))
-    return 'A person has let a program in with this token, and said its scopes: revoke it, and let the program ask again.'
+    return 'A person gave this token to a program and chose its scopes: revoke it, and let the program ask again.'
   if (found.name === SETTING_TOKEN && patch.name !== undefined)
-    return `The setting ${SETTING_TOKEN} gives this token, and finds it by this name: leave out name.`
+    return `The setting ${SETTING_TOKEN} sets this token and finds it by its name: leave out name.`
   const more = (patch.scopes ?? []).filter((scope) => !includesScope(found.scopes, scope))
   if (more.length > 0)
     return `The token has the scopes ${found.scopes.join(', ')}, which can only become fewer: create another token with ${more.join(', ')}.`

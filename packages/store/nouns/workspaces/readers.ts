@@ -57,7 +57,7 @@ export function* putReaders(
   if (count + created > READERS_MOST)
     throw new AppError(
       'conflict',
-      `The workspace would have ${count + created} readers; at most ${READERS_MOST} are kept: delete those who read nothing any more.`,
+      `The workspace would have ${count + created} readers; at most ${READERS_MOST} are kept: delete those who read nothing.`,
     )
   const addresses = new Map(readers.map(({ reader_id, email }) => [reader_id, email]))
   for (const before of present)

@@ -26,7 +26,7 @@ function Remove({ reader: { reader_id } }: { reader: ReaderView }) {
       label="Delete"
       of={reader_id}
       title={`Delete the reader “${reader_id}”?`}
-      description="Her insights stay, for admins alone. Her jobs that have not begun end without an insight, and schedules over readers leave her out."
+      description="The reader’s insights stay, for admins alone. Jobs that have not begun end without an insight, and schedules over readers leave the reader out."
       action="Delete the reader"
       act={() => api().readers.delete(reader_id)}
       onDone={() => cache.invalidateQueries({ queryKey: [READERS] })}

@@ -174,7 +174,7 @@ function Row({ of, link, revocable }: { of: Shared; link: Link | CollectionLink;
             label="Revoke"
             of={label ?? 'the link without a note'}
             title="Revoke this link?"
-            description="The link opens nothing any more and leaves the list. This cannot be undone."
+            description="The link then opens nothing and leaves the list. This cannot be undone."
             action="Revoke the link"
             act={() => callsOf(of).revoke(link_id)}
             onDone={() => cache.invalidateQueries({ queryKey: keyOf(of) })}

@@ -78,7 +78,7 @@ export function JobActions({ job }: { job: JobView }) {
             look="quiet"
             label="Delete"
             title="Delete this job?"
-            description="Its insight and its deliveries are deleted, too. Links to the insight open nothing any more."
+            description="Its insight and its deliveries are deleted, too. Links to the insight then open nothing."
             action="Delete the job"
             act={() => api().jobs.delete(job.assignment_id)}
             onDone={leave}

@@ -53,7 +53,7 @@ export function TellReader({ chosen, faults, onChange }: TellProps) {
       legend="Tell"
       hint="A personal insight is sent to its reader alone, by mail."
       fault={faultOf(faults)}
-      options={[{ value: READER, label: 'the reader, at her own address' }]}
+      options={[{ value: READER, label: 'the reader, at the reader’s address' }]}
       chosen={chosen}
       onChange={(notify) => onChange(notify.filter((one) => one === READER))}
     />
@@ -133,7 +133,7 @@ export function Told({ notify, assignment_id }: { notify: readonly string[]; ass
   const { known = [], nameOf } = useSubscriptions()
   if (notify.length === 0) return <>nobody by name</>
   return notify.map((subscription_id, index) => {
-    if (subscription_id === READER) return <span key={READER}>the reader, at her own address</span>
+    if (subscription_id === READER) return <span key={READER}>the reader, at the reader’s address</span>
     if (subscription_id === FOLLOWERS)
       return <span key={FOLLOWERS}>{index > 0 && ', '}those who follow the template</span>
     const one = known.find((other) => other.subscription_id === subscription_id)

@@ -82,7 +82,7 @@ export function CollectionHead({ collection_id }: { collection_id: string }) {
             <AskFirst
               label="Delete"
               title={`Delete ${name}?`}
-              description="Its insights stay. Who follows it gets nothing by it any more. This cannot be undone."
+              description="Its insights stay. Subscriptions that follow it get nothing by it. This cannot be undone."
               action="Delete the collection"
               act={() => api().collections.delete(collection_id)}
               onDone={async () => {

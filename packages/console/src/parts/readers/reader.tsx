@@ -90,10 +90,10 @@ export function ReaderField({ value, fault, hint, required = false, onChange }: 
  */
 export function RunReader(props: Omit<ReaderFieldProps, 'hint' | 'required'>) {
   const admin = useMay('admin')
-  if (!admin) return <p className="small">Each reader sees rows of her own: this run is for you.</p>
+  if (!admin) return <p className="small">Each reader sees rows of their own: this run is for you.</p>
   return (
     <ReaderField
-      hint="Each reader sees rows of her own. The id of the one for whom this is run; empty for yourself, if your user is a reader."
+      hint="Each reader sees rows of their own. The id of the reader for whom this is run; empty for yourself, if your user is a reader."
       {...props}
     />
   )
@@ -112,7 +112,7 @@ export function PreviewReader(props: {
   return (
     <LinesField
       label="Reader for the preview"
-      hint="The template shows each reader rows of her own: her id and her attributes, one a line. The id alone takes a stored reader, if you are an admin."
+      hint="The template shows each reader rows of their own. Write the id and the attributes, one a line. The id alone takes a stored reader, if you are an admin."
       placeholder={['id: ada', ...needs.map((name) => `${name}: …`)].join('\n')}
       fault={fault}
       value={value}

@@ -28,7 +28,7 @@ export function ScheduleReaders({ template, draft, faults, onChange }: Props) {
   if (!admin)
     return (
       <p className="small">
-        Each reader of this template sees rows of her own. Only an admin chooses readers: without them the
+        Each reader of this template sees rows of their own. Only an admin chooses readers: without them the
         schedule runs for you.
       </p>
     )
@@ -38,7 +38,7 @@ export function ScheduleReaders({ template, draft, faults, onChange }: Props) {
     <>
       <SelectField
         label="For"
-        hint={`Each reader gets a job of her own at each due time, and its insight by mail. ${
+        hint={`Each reader gets an own job at each due time, and its insight by mail. ${
           needs.length === 0 ? '' : `She needs the attribute ${needs.join(', ')}.`
         }`}
         fault={draft.readers_for === 'chosen' || draft.readers_for === 'where' ? undefined : fault}
