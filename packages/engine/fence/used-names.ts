@@ -15,6 +15,8 @@ export interface UsedNames {
 interface Found {
   names: Set<string>
   alone: Set<string>
+  /** The names that the statement itself gives to relations. One that stands alone is a whole row. */
+  relations: Set<string>
   all: boolean
 }
 
@@ -22,9 +24,10 @@ type TreeNode = Record<string, unknown>
 
 /** Returns the used names. `tree`: the statements of json_serialize_sql. */
 export function usedNames(tree: unknown): UsedNames {
-  const found: Found = { names: new Set(), alone: new Set(), all: false }
+  const found: Found = { names: new Set(), alone: new Set(), relations: new Set(), all: false }
   visit(tree, found)
-  return found
+  const { names, alone, relations, all } = found
+  return { names, alone, all: all || !alone.isDisjointFrom(relations) }
 }
 
 function visit(value: unknown, found: Found): void {
@@ -49,6 +52,8 @@ function note(node: TreeNode, found: Found): void {
     for (const name of parts) found.names.add(name)
     if (parts.length === 1) found.alone.add(parts[0]!)
   }
+  if (node.class === 'POSITIONAL_REFERENCE') found.all = true
+  for (const name of relationsIn(node)) found.relations.add(name)
   for (const name of texts(node.using_columns)) found.names.add(name)
   if (node.class === 'STAR') {
     // COLUMNS('...') names columns by a pattern.
@@ -58,6 +63,14 @@ function note(node: TreeNode, found: Found): void {
   if (node.type === 'PIVOT' || (node.type === 'JOIN' && node.ref_type === 'NATURAL')) found.all = true
   if (node.type === 'BASE_TABLE' && isFilled(node.column_name_alias)) found.all = true
   if (handsOn(node) && byPlaces(node)) found.all = true
+}
+
+/** Returns the names of common table expressions, or the alias of a relation. */
+function relationsIn(node: TreeNode): string[] {
+  if (node.class === undefined && node.sample !== undefined && node.type !== 'SELECT_NODE')
+    return texts([node.alias]).filter((name) => name !== '')
+  const { map } = (node.cte_map ?? {}) as TreeNode
+  return listOf(map).flatMap(({ key }) => texts([key]))
 }
 
 /** Tells whether the node returns columns that it does not name. */

@@ -51,6 +51,10 @@ test('a run that uses a column of two readings stops with both and the line to w
     'select s from s',
     'with t as (select * from s) select max(t.day) from t',
     'select count(*) from s join (select day from s) using (day)',
+    'select max(#1) from s',
+    'select max(t) from s t',
+    'select a.n from s a join s b on a = b',
+    'with t as (select * from s) select max(t) from t',
   ])
     assert.match(await stopOf(sql), /uses the column "day"/, sql)
   for (const sql of [
@@ -61,6 +65,8 @@ test('a run that uses a column of two readings stops with both and the line to w
     'select * from s',
     'select m, count(*) from s group by 1',
     'select n from s union all select n from s',
+    'select a.n, b.m from s a join s b on a.n = b.n',
+    'with t as (select * from s) select t.n from t order by t.n',
   ])
     assert.equal(await stopOf(sql), 'done', sql)
   assert.match(await stopOf('select sum(preis) from s', 'sources:\n  s: { file: de.csv }'), /decimal: ","/)
@@ -88,6 +94,10 @@ test('analyses, variables and the text count as users, and a profile tells of th
     `---\n${OPEN}\n---\n\n\`\`\`sql a\nselect * from s\n\`\`\`\n\n# A\n\n{{ a | max: "day" }}\n`,
   )
   assert.match(JSON.stringify(await bench.run(shown)), /The text uses/)
+  const delivered = templateOf(
+    `---\n${OPEN}\ndeliver_if: a[0].day > "02/01/2023"\n---\n\n\`\`\`sql a\nselect * from s\n\`\`\`\n\n# A\n`,
+  )
+  assert.match(JSON.stringify(await bench.run(delivered)), /The text uses/)
   const profile = findingsOf(await bench.run(analysis('method: profile\nof: s')))
   const [caveat] = profile.analyses.a!.caveats as { code: string; says: string }[]
   assert.equal(caveat?.code, 'type_ambiguous')

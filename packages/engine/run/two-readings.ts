@@ -66,7 +66,8 @@ function userOf(
     reached.add(block)
     if (uses.all || whole || uses.names.has(column)) return `The block "${block}"`
   }
-  const prose = [template.body, ...Object.values(template.partials)].join('\n')
+  const condition = template.deliver_if?.expression ?? ''
+  const prose = [template.body, condition, ...Object.values(template.partials)].join('\n')
   const word = column.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
   return reached.size > 1 && new RegExp(`["'.]${word}(?!\\w)`, 'iu').test(prose) ? 'The text' : null
 }

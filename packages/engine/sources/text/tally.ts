@@ -260,7 +260,7 @@ export class Tally {
       if (decimal !== null && format.decimal !== decimal) return false
       return thousands === null || thousands === '' || format.groups.includes(thousands)
     })
-    if (fitting.length === 0) return { kind: 'text', doubt: this.#almost() }
+    if (fitting.length === 0) return { kind: 'text', doubt: this.#contraryNumbers() }
     const settled = decimal === null ? this.decimal : decimal
     if (settled === null && this.#marked && (this.#formats & (POINT | COMMA)) === (POINT | COMMA))
       return { kind: 'text', doubt: this.#twoNumbers() }
@@ -337,6 +337,15 @@ export class Tally {
       sample: this.#differs ?? '',
       readings: [],
       says: 'Its dates follow no one order or form, so they stay text.',
+    }
+  }
+
+  #contraryNumbers(): ColumnDoubt {
+    return {
+      kind: 'mixed',
+      sample: this.#markedSample?.text ?? '',
+      readings: [],
+      says: 'No one decimal mark, with one mark between thousands, fits all of its numbers, so they stay text. Write them alike in the file.',
     }
   }
 

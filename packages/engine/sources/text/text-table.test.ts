@@ -79,6 +79,8 @@ test('marks of decimals and thousands are those that the values allow', async ()
   assert.deepEqual(await rows('x\n0.123\n0.456\n'), [0.123, 0.456])
   assert.deepEqual(await rows('x\n007\n8\n'), ['007', '8'])
   assert.deepEqual(await rows('x\n12345678901234567890\n1\n'), ['12345678901234567890', 1])
+  const contrary = columnOf(await read('x;y\n1,5;a\n2.5;b\n3;c\n'), 'x')?.doubt
+  assert.match(contrary?.says ?? '', /^No one decimal mark, .* fits all of its numbers, so they stay text\./)
   const plain = columnOf(await read('x;y\n1,5;1\n2,25;2\n'), 'x')
   assert.deepEqual(plain, { name: 'x', decimal: { is: ',', sure: 'settled' } }, 'no value has thousands')
   const large = columnOf(await read('x;y\n1.234,5;1\n2,25;2\n'), 'x')
