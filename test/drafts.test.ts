@@ -84,6 +84,17 @@ test('a level is not added up over time, and acronyms of a name stay in capitals
     /date_trunc\('month', "day"\) as date\) as time, "branch", sum\("ending_balance"\)::double \/ count/,
   )
   assert.match(drafted('unemployment.csv', false).metrics.unemployment_amount!, /count\(distinct "day"\)/)
+  const named = (name: string): string => {
+    const given = columns.map((column) => (column.name === 'ending_balance' ? { ...column, name } : column))
+    const table = { called: 'a.csv', source, rowSource: source, alone: false, rows: 270 }
+    return Object.values(
+      writeDraft({ ...table, columns: given, decisions: rolesOf(given, 270) }).metrics,
+    ).join('\n')
+  }
+  for (const name of ['Saldo', 'Lagerbestand', 'on_hand', 'solde'])
+    assert.match(named(name), new RegExp(`numerator: sum\\("${name}"\\)`))
+  for (const name of ['Preis', 'duration_ms', 'salary'])
+    assert.match(named(name), new RegExp(`value: avg\\("${name}"\\)`))
   const gaps = columns.map((column) => ({ ...column, nulls: column.name === 'ending_balance' ? 9 : 0 }))
   const table = { called: 'us-kpi.csv', source, rowSource: source, alone: true, rows: 270 }
   assert.match(

@@ -103,6 +103,7 @@ const CASES = (of: Ids): Record<string, Case> => ({
   jobEvents: hidden({ query: { assignment_id: of.assignment_id! } }),
   cancelJob: hidden({ body: assignment(of) }),
   deleteJob: hidden(),
+  getJobTemplate: hidden(),
   listInsights: own(),
   earlierInsights: hidden(),
   overlayCharts: hidden({ params: { earlier_id: of.insight_id! } }),

@@ -1494,6 +1494,23 @@ export type JobStartedMessage = {
   data: JobEventData
 }
 
+export type JobTemplate = {
+  template_id: string
+  /** As in the job: the hash of the source, its partials and metrics */
+  version: string
+  /** The commit of the repository that brought it */
+  commit_id: string | null
+  source: string
+  /** The texts that it includes, by name */
+  partials: Record<string, string>
+  /** The metrics that the job reads */
+  metrics: {
+    metric_id: string
+    /** The YAML of its definition at that time */
+    source: string
+  }[]
+}
+
 export type KeepDraftRequest = {
   source: string
 }
@@ -3084,6 +3101,13 @@ export interface Operations {
     body: undefined
     result: undefined
   }
+  /** Read the template with which a job was created */
+  getJobTemplate: {
+    path: [assignment_id: string]
+    query: {}
+    body: undefined
+    result: JobTemplate
+  }
   /** List insights, newest first */
   listInsights: {
     path: []
@@ -4063,6 +4087,7 @@ export const OPERATIONS = {
   jobEvents: { method: 'GET', path: '/jobs/events' },
   cancelJob: { method: 'POST', path: '/jobs/cancel', body: 'application/json', keyed: true },
   deleteJob: { method: 'DELETE', path: '/jobs/{assignment_id}' },
+  getJobTemplate: { method: 'GET', path: '/jobs/{assignment_id}/template' },
   listInsights: { method: 'GET', path: '/insights' },
   earlierInsights: { method: 'GET', path: '/insights/{insight_id}/earlier' },
   overlayCharts: { method: 'GET', path: '/insights/{insight_id}/beside/{earlier_id}' },

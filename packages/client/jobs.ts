@@ -136,6 +136,8 @@ export function jobCalls(send: Send, call: Call, all: All) {
     list: call('listJobs'),
     all: all('listJobs'),
     delete: call('deleteJob'),
+    /** Reads the template with which a job was created, with its metrics of that time. */
+    template: call('getJobTemplate'),
     ...forms,
   }
 }

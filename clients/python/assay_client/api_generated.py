@@ -1276,6 +1276,20 @@ class JobStartedMessage(TypedDict):
     data: "JobEventData"
 
 
+class JobTemplateMetrics(TypedDict):
+    metric_id: str
+    source: str
+
+
+class JobTemplate(TypedDict):
+    template_id: str
+    version: str
+    commit_id: Union[str, None]
+    source: str
+    partials: Dict[str, str]
+    metrics: List["JobTemplateMetrics"]
+
+
 class KeepDraftRequest(TypedDict):
     source: str
 
@@ -2708,6 +2722,10 @@ class Operations:
         """Delete a job that has ended"""
         return self._call("DELETE", f"/jobs/{segment(assignment_id)}", "none", timeout=timeout)
 
+    def get_job_template(self, assignment_id: str, *, timeout: Optional[float] = None) -> "JobTemplate":
+        """Read the template with which a job was created"""
+        return self._call("GET", f"/jobs/{segment(assignment_id)}/template", "json", timeout=timeout)
+
     def list_insights(self, *, q: Optional[str] = None, template_id: Optional[str] = None, reader_id: Optional[str] = None, series: Optional[str] = None, tag: Optional[str] = None, metric_id: Optional[str] = None, collection_id: Optional[str] = None, pinned_by: Optional[Literal["me"]] = None, grade: Optional[Literal["firm", "likely", "unclear", "withheld"]] = None, tests: Optional[Literal["failed"]] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "InsightCardPage":
         """List insights, newest first"""
         return self._call("GET", "/insights", "json", query={"q": q, "template_id": template_id, "reader_id": reader_id, "series": series, "tag": tag, "metric_id": metric_id, "collection_id": collection_id, "pinned_by": pinned_by, "grade": grade, "tests": tests, "created_after": created_after, "created_before": created_before, "limit": limit, "cursor": cursor}, timeout=timeout)
@@ -3250,6 +3268,10 @@ class AsyncOperations:
     async def delete_job(self, assignment_id: str, *, timeout: Optional[float] = None) -> None:
         """Delete a job that has ended"""
         return await self._call("DELETE", f"/jobs/{segment(assignment_id)}", "none", timeout=timeout)
+
+    async def get_job_template(self, assignment_id: str, *, timeout: Optional[float] = None) -> "JobTemplate":
+        """Read the template with which a job was created"""
+        return await self._call("GET", f"/jobs/{segment(assignment_id)}/template", "json", timeout=timeout)
 
     async def list_insights(self, *, q: Optional[str] = None, template_id: Optional[str] = None, reader_id: Optional[str] = None, series: Optional[str] = None, tag: Optional[str] = None, metric_id: Optional[str] = None, collection_id: Optional[str] = None, pinned_by: Optional[Literal["me"]] = None, grade: Optional[Literal["firm", "likely", "unclear", "withheld"]] = None, tests: Optional[Literal["failed"]] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "InsightCardPage":
         """List insights, newest first"""

@@ -177,6 +177,11 @@ const metric = createRoute({
   path: '/metric/$metric_id',
   component: lazyRouteComponent(() => import('./pages/metrics/metric.tsx'), 'MetricPage'),
 })
+const metricThen = createRoute({
+  getParentRoute: () => shell,
+  path: '/metric/$metric_id/then/$assignment_id',
+  component: lazyRouteComponent(() => import('./pages/metrics/then.tsx'), 'MetricThenPage'),
+})
 const editMetric = createRoute({
   getParentRoute: () => shell,
   path: '/metric/$metric_id/edit',
@@ -405,6 +410,7 @@ const routeTree = root.addChildren([
     newMetric,
     metric,
     editMetric,
+    metricThen,
     jobs,
     job,
     insights,

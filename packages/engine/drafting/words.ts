@@ -23,11 +23,11 @@ export interface Measured {
 
 /** Names of measures whose mean says more than their sum. */
 export const MEANS =
-  /(?:^|[^a-z])(?:rate|share|percent|pct|perc|ratio|score|rating|price|temp\w*|age|speed|delay|distance|height|weight|length|depth|mean|avg|average|index|level|open|high|low|close|pressure|wind|minutes?|min|expect\w*|fertility|co2|mpg)(?:[^a-z]|$)/i
+  /(?:^|[^a-z])(?:preis|kurs|quote|anteil|prozent|alter|dauer|gewicht|h(?:ö|oe)he|entfernung|durchschnitt|note|bewertung|prix|taux|moyenne|dur[ée]e|precio|tasa|edad|prezzo|prijs|gehalt|lohn|salary|salaries|wages?|duration|latency|rate|share|percent|pct|perc|ratio|score|rating|price|temp\w*|age|speed|delay|distance|height|weight|length|depth|mean|avg|average|index|level|open|high|low|close|pressure|wind|minutes?|min|expect\w*|fertility|co2|mpg)(?:[^a-z]|$)/i
 
 /** Names of measures whose sum over time would count the same thing repeatedly. */
 export const LEVELS =
-  /(?:^|[^a-z])(?:balance|cash|stock|inventory|headcount|employees?|employment|employed|unemployed|unemployment|population|pop|people|capacity|debt|assets|holdings|outstanding|backlog|subscribers|members|size)(?:[^a-z]|$)/i
+  /(?:^|[^a-z])(?:saldo|kontostand|\w*bestand|guthaben|schulden|einwohner|bev(?:ö|oe)lkerung|mitarbeiter|mitglieder|solde|effectif|habitants|habitantes|poblaci[óo]n|existencias|inventario|empleados|giacenza|voorraad|on[ _-]?hand|in[ _-]?stock|balance|cash|stock|inventory|headcount|employees?|employment|employed|unemployed|unemployment|population|pop|people|capacity|debt|assets|holdings|outstanding|backlog|subscribers|members|size)(?:[^a-z]|$)/i
 /** Names of tables whose numbers are all levels. */
 export const LEVEL_TABLES =
   /(?:^|[^a-z])(?:balances?|inventory|headcount|employment|unemployment|population)(?:[^a-z]|$)/i

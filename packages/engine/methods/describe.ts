@@ -16,7 +16,7 @@ import type { Static } from 'typebox'
 import { studentUpperQuantile } from '../numeric/distributions.ts'
 import type { Asked } from '../sufficient/ask.ts'
 import type { Moments } from '../sufficient/numbers.ts'
-import { type Measure, measureOf } from '../verdicts/measure.ts'
+import { averageOf, type Measure, measureOf, opening } from '../verdicts/measure.ts'
 import { doubt, verdict } from '../verdicts/verdict.ts'
 import { amount, both, shareOf } from '../verdicts/words.ts'
 import { columnOf, numberSql } from './shared/columns.ts'
@@ -303,7 +303,7 @@ function sentence(measure: Measure, described: Description): string {
   const place = from === to ? `at about ${from}` : `between ${both([q1, q3], measure, { joined: 'and' })}`
   const middle = `half of the values lie ${place}`
   if (skewed(described)) return `The middle value of ${label} is ${amount(median, measure)}; ${middle}.`
-  return `The average of ${label} is ${amount(mean, measure)}; ${middle}.`
+  return `${opening(averageOf(measure))} is ${amount(mean, measure)}; ${middle}.`
 }
 
 /** Tells whether the median describes a column better than the mean. */

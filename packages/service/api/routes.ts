@@ -19,6 +19,7 @@ import * as insights from './insights/insights.ts'
 import * as readings from './insights/readings.ts'
 import * as batches from './jobs/batches.ts'
 import * as live from './jobs/job-events.ts'
+import * as jobTemplates from './jobs/job-template.ts'
 import * as jobs from './jobs/jobs.ts'
 import * as results from './jobs/result.ts'
 import * as collectionLinks from './links/collection-links.ts'
@@ -98,6 +99,7 @@ export const ROUTES: readonly Route[] = [
   on('GET /v1alpha/jobs/events', live.jobEvents),
   on('POST /v1alpha/jobs/cancel', jobs.cancelJob),
   on('DELETE /v1alpha/jobs/{assignment_id}', jobs.deleteJob),
+  on('GET /v1alpha/jobs/{assignment_id}/template', jobTemplates.getJobTemplate),
 
   on('GET /v1alpha/insights', insights.listInsights),
   on('GET /v1alpha/insights/{insight_id}/earlier', insights.earlierInsights),

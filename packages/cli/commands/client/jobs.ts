@@ -186,6 +186,28 @@ const RESULT = clientCommand(
   },
 )
 
+const TEMPLATE = clientCommand(
+  {
+    name: 'jobs template',
+    operands: 'ID',
+    summary: 'Print the template with which a job was created, as it was then',
+    options: {
+      metric: text('NAME', 'Print the definition of this metric of that time in its place'),
+      json: JSON_OPTION,
+    },
+  },
+  async (client, call) => {
+    const found = await client.jobs.template(call.operands[0]!)
+    const name = call.text('metric')
+    if (call.on('json')) return printJson(found)
+    if (name === undefined) return out(found.source)
+    const metric = found.metrics.find(({ metric_id }) => metric_id === name)
+    if (metric) return out(metric.source)
+    const names = found.metrics.map(({ metric_id }) => metric_id).join(', ') || 'none'
+    throw new ExitError(EXIT.failed, `The job does not read the metric "${name}". It reads: ${names}.`)
+  },
+)
+
 export const JOBS = [
   pageCommand(
     {
@@ -241,6 +263,7 @@ export const JOBS = [
   ),
   WAIT,
   RESULT,
+  TEMPLATE,
   clientCommand(
     { name: 'jobs cancel', operands: 'ID...', summary: 'Cancel jobs', options: { json: JSON_OPTION } },
     async (client, call) => {

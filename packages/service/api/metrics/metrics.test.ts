@@ -127,7 +127,7 @@ test('leaves metrics of folders as they are, and uses them before one of the sam
 
 test('keeps jobs on the definitions that they were created with', async (t) => {
   const server = await openTestServer(t, { pool: 'real' })
-  const { ask, store } = server
+  const { ask, store, tokens } = server
   const early = await ask('PUT', `${TEMPLATES}/weekly`, { body: WEEKLY, type: MARKDOWN })
   assert.deepEqual([early.status, early.json().errors[0].line], [422, 2])
   await put(server, 'revenues')
@@ -160,8 +160,22 @@ test('keeps jobs on the definitions that they were created with', async (t) => {
   assert.notEqual(after, before)
   assert.equal(changed[name], definition('revenue', 'count(*)'))
   assert.notEqual((await create('review'))[0], all)
-  const kept = await store.getTemplateVersion({ template_id: 'weekly', version: before })
-  assert.deepEqual(kept!.partials, { [name]: definition('revenue') })
+  const { items } = await store.listJobs({ workspace_id: 'default', limit: 4 })
+  const templateOf = async (version: string): Promise<Json> => {
+    const { assignment_id } = items.find(({ template_version }) => template_version === version)!
+    return (await ask('GET', `/v1alpha/jobs/${assignment_id}/template`, { token: tokens.viewer })).json()
+  }
+  const then = { metric_id: 'revenue', source: definition('revenue') }
+  assert.deepEqual(await templateOf(before), {
+    template_id: 'weekly',
+    version: before,
+    commit_id: null,
+    source: WEEKLY,
+    partials: {},
+    metrics: [then],
+  })
+  assert.deepEqual((await templateOf(all)).metrics, [then], 'of several the one that it reads')
+  assert.deepEqual((await templateOf(after)).metrics[0].source, definition('revenue', 'count(*)'))
   await ask('DELETE', `${METRICS}/revenue`)
   const gone = await ask('POST', '/v1alpha/jobs', {
     body: { payload: { type: 'template', template_id: 'weekly' } },

@@ -7,8 +7,8 @@ import { includesScope, type Principal } from '@assay/model/token'
 import type { Store } from '@assay/store/store'
 
 /**
- * How an operation names something that may belong to a reader. `jobStatus` and `jobEvents` check after they have read
- * the job.
+ * How an operation names something that may belong to a reader. `jobStatus`, `jobEvents` and `getJobTemplate` check
+ * after they have read the job.
  */
 type Subject = 'job' | 'insight' | 'delivery' | 'list'
 

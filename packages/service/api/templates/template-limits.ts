@@ -21,6 +21,7 @@ const ALLOWED: Readonly<Record<string, Subject>> = {
   listJobs: 'list',
   runJob: 'job',
   jobStatus: 'job',
+  getJobTemplate: 'job',
   jobEvents: 'job',
   cancelJob: 'job',
   readResult: 'insight',

@@ -9,6 +9,7 @@ import { FactList } from '../../parts/lists/fact-list.tsx'
 import { Loaded, Page } from '../../parts/page.tsx'
 import { FollowMetric } from '../../parts/receivers/follow.tsx'
 import { ORIGINS } from '../../words/origins.ts'
+import { MetricReports } from './reports.tsx'
 import { MetricState } from './state.tsx'
 import { betterText, keptText, targetText, testsText } from './words.ts'
 
@@ -110,8 +111,10 @@ export function MetricPage() {
                 <p>Kept days differ: {metric.kept.doubt}</p>
               </div>
             )}
-            <FactList noun="Metric" id={metric.metric_id} rows={factsOf(metric)} />
             <MetricState metric={metric} />
+            <h2>What it is</h2>
+            <FactList noun="Metric" id={metric.metric_id} rows={factsOf(metric)} />
+            <MetricReports metric_id={metric.metric_id} />
             <h2>Definition</h2>
             <Suspense fallback={<p className="waiting">Loading…</p>}>
               <SourceView source={metric.source} label={`Definition of ${metric_id}`} />

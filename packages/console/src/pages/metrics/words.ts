@@ -12,6 +12,7 @@ export function testText(test: string): string {
   return test
     .replace(/^not_null: (.+)$/, '$1 is never missing')
     .replace(/^unique: (.+)$/, 'each $1 once')
+    .replace(/^accepted: (.+)$/, '$1 has listed values only')
     .replace(
       /^fresh: (\d+)([dhm])$/,
       (_, count: string, unit: 'd' | 'h' | 'm') =>
