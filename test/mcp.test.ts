@@ -268,7 +268,8 @@ test('an agent finds the tables of a database, and makes metrics and a report of
   database.close()
   const admin = createClient({ url: service.url, token: TOKEN })
   await admin.connections.create({ name: 'shop', kind: 'sqlite', options: { file: 'shop.db' } })
-  const agent = await overHttp(TOKEN)
+  const { token } = await admin.tokens.create({ name: 'publishing agent', scopes: ['publisher'] })
+  const agent = await overHttp(token)
   const ask = async (name: string, given: object = {}): Promise<Json> =>
     told(await agent.callTool({ name, arguments: { ...given } })).data
   const { connections } = await ask('assay_connections')
@@ -283,6 +284,11 @@ test('an agent finds the tables of a database, and makes metrics and a report of
   assert.deepEqual((await ask('assay_check', { source: draft.source })).faults, [])
   const { analyses } = await ask('assay_preview', { source: draft.source })
   assert.ok(analyses.some(({ block }: Json) => block === 'direction'))
+  const { token: reading } = await admin.tokens.create({ name: 'analysing agent', scopes: ['analyst'] })
+  const other = await overHttp(reading)
+  const { next } = told(await other.callTool({ name: 'assay_preview', arguments: { source: '# X\n' } }))
+  assert.match(next, /give its source to somebody whose token may publish/)
+  await other.close()
   const refused = await agent.callTool({ name: 'assay_look', arguments: { connection: 'nowhere', table } })
   assert.match(textOf(refused), /assay_connections lists those that are/)
   await agent.close()

@@ -35,7 +35,7 @@ export const connections = tool({
   name: 'assay_connections',
   title: 'List connections',
   description: 'The databases, web servers and buckets that templates may read over, without their secrets.',
-  scope: 'admin',
+  scope: 'publisher',
   effect: 'reads',
   input: Type.Object({}),
   data: Type.Object({
@@ -73,7 +73,7 @@ export const connectionTables = tool({
   name: 'assay_connection_tables',
   title: 'List the tables of a database',
   description: 'The names of the tables of a connection, at most 500.',
-  scope: 'admin',
+  scope: 'publisher',
   effect: 'reads',
   outside: true,
   input: Type.Object({ connection: Type.String({ minLength: 1, maxLength: 200 }) }),

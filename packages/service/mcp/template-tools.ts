@@ -4,6 +4,7 @@ import { ClientError } from '@assay/client'
 import type { Fact } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
 import { TEMPLATE_ID } from '@assay/model/template'
+import { includesScope } from '@assay/model/token'
 import { Cells, tableOf } from './cells.ts'
 import { type AgentTool, refuse, tool } from './tool.ts'
 
@@ -178,8 +179,11 @@ const preview = tool({
       against: [...one.blockers, ...one.caveats].map(({ says }) => says),
     }))
     const most = PREVIEWED
+    const { scopes } = await client.me()
     return {
-      next: 'If the report says what it should, call assay_save with a template_id and the same source. Else change the source, and call assay_check.',
+      next: includesScope(scopes, 'publisher')
+        ? 'If the report says what it should, call assay_save with a template_id and the same source. Else change the source, and call assay_check.'
+        : 'If the report says what it should, quote it, and give its source to somebody whose token may publish: yours does not save templates. Else change the source, and call assay_check.',
       data: {
         markdown:
           markdown.length > most.markdown

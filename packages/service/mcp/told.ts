@@ -123,7 +123,8 @@ const READ_WITH =
 export function refusalOf({ status, message, problem }: ClientError): CallToolResult {
   const faults = (problem?.errors ?? []).map((fault) => {
     const { path, line, column, message: says } = fault as typeof fault & { line?: number; column?: number }
-    return line === undefined ? `${path}: ${says}` : `${path}, line ${line}, column ${column}: ${says}`
+    const at = [path, line && `line ${line}`, column && `column ${column}`].filter(Boolean).join(', ')
+    return `${at}: ${says}`
   })
   const says = faults.length > 0 ? faults.join('\n') : message
   const lines = offeredLines(says)

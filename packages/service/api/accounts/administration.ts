@@ -5,7 +5,7 @@
 
 import { AppError, notFound } from '@assay/model/errors'
 import { Type } from '@assay/model/schema'
-import { DEFAULT_WORKSPACE, type Principal, SCOPES } from '@assay/model/token'
+import { DEFAULT_WORKSPACE, includesScope, type Principal, SCOPES } from '@assay/model/token'
 import type { Services } from '../dependencies.ts'
 
 export const WorkspaceId = Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,62}$' })
@@ -25,8 +25,8 @@ export const OfWorkspace = Type.Optional(
   }),
 )
 
-export function requireOperator({ workspace_id }: Principal): void {
-  if (workspace_id !== DEFAULT_WORKSPACE)
+export function requireOperator({ workspace_id, scopes }: Principal): void {
+  if (workspace_id !== DEFAULT_WORKSPACE || !includesScope(scopes, 'admin'))
     throw new AppError('forbidden', `This takes an admin token of the workspace ${DEFAULT_WORKSPACE}.`)
 }
 

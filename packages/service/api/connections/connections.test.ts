@@ -102,7 +102,7 @@ test('a secret is not sent to another address than it was given for', async (t) 
   assert.equal((await ask('PATCH', '/v1alpha/connections/warehouse', { body })).status, 200)
 })
 
-test('only admins see connections; those of a guest may not go inside', async (t) => {
+test('only admins see where connections lead, publishers their names; those of a guest may not go inside', async (t) => {
   const { ask, token, tokens, store } = await openTestServer(t)
   for (const scope of ['viewer', 'analyst'] as const)
     assert.equal((await ask('GET', '/v1alpha/connections', { token: tokens[scope] })).status, 403)
@@ -113,6 +113,12 @@ test('only admins see connections; those of a guest may not go inside', async (t
   assert.deepEqual([refused.status, refused.json().errors[0].path], [422, 'options.host'])
   assert.equal((await ask('POST', '/v1alpha/connections', { body: inside })).status, 201)
   assert.deepEqual((await ask('GET', '/v1alpha/connections', { token: guest })).json().items, [])
+  const publisher = await token('default', ['publisher'])
+  const [seen] = (await ask('GET', '/v1alpha/connections', { token: publisher })).json().items
+  assert.deepEqual([seen.name, seen.kind, seen.options, seen.secrets], ['warehouse', 'postgresql', {}, {}])
+  const other = '/v1alpha/connections?workspace_id=guests'
+  assert.equal((await ask('GET', other, { token: publisher })).status, 403)
+  assert.equal((await ask('GET', other)).status, 200)
 })
 
 test('connections of a file are shown, follow their references and refuse changes', async (t) => {

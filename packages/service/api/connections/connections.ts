@@ -13,7 +13,7 @@ import { CONNECTION_KINDS, readLimits, readOptions, secretFaults } from '@assay/
 import { tagOfConnection } from '@assay/model/entity-tag'
 import { AppError, type FieldError, notFound } from '@assay/model/errors'
 import { Type } from '@assay/model/schema'
-import { DEFAULT_WORKSPACE } from '@assay/model/token'
+import { DEFAULT_WORKSPACE, includesScope } from '@assay/model/token'
 import { parseTargets, vetAddress, vetUrl } from '@assay/net/target'
 import type { Static } from 'typebox'
 import { hostFaults } from '../../outgoing/host-faults.ts'
@@ -179,7 +179,9 @@ export const listConnections = operation({
   name: 'listConnections',
   tag: 'Connections',
   summary: 'List connections, newest first',
-  scope: 'admin',
+  description:
+    'Publishers, whose drafts may read over each of them, see names, kinds, descriptions and limits: where a connection leads is for admins.',
+  scope: 'publisher',
   query: pageQuery({ workspace_id: OfWorkspace }),
   replies: {
     200: { description: 'A page of connections, their secrets hidden', schema: pageOf(ConnectionView) },
@@ -187,9 +189,13 @@ export const listConnections = operation({
   errors: ['not_found'],
   async handle({ services, principal, query }) {
     const workspace_id = await administered(services, principal, query.workspace_id)
-    if (services.connections.readOnly) return whole(services.connections.listFile(workspace_id))
+    const isAdmin = includesScope(principal.scopes, 'admin')
+    const shown = (one: ConnectionView): ConnectionView =>
+      isAdmin ? one : { ...one, options: {}, secrets: {} }
+    if (services.connections.readOnly)
+      return whole(services.connections.listFile(workspace_id).map((one) => shown(one)))
     const page = await services.store.listConnections({ limit: LIMIT_DEFAULT, ...query, workspace_id })
-    return { items: page.items.map(view), next_cursor: page.next_cursor }
+    return { items: page.items.map((one) => shown(view(one))), next_cursor: page.next_cursor }
   },
 })
 
