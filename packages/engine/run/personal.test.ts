@@ -184,6 +184,14 @@ test('what reading a file finds of other rows is not told', async () => {
   const { code, detail } = errorOf(await bench.run(ambiguous, {}, { reader: anna }))
   assert.equal(code, 'source_unavailable')
   assert.match(detail, /uses the column "day", which can be read in more than one way/)
+  const ruled = templateOf(
+    '---\nsources:\n  orders: { file: ambiguous.csv, rows: day = $reader.day }\n---\n\n```sql a\nselect team from orders\n```\n\n# A\n\n{{ a.size }}\n',
+  )
+  const stopped = errorOf(await bench.run(ruled, {}, { reader: { id: 'x', day: '01/02/2023' } }))
+  assert.match(
+    stopped.detail,
+    /The rule of rows uses the column "day", which can be read in more than one way/,
+  )
   const ragged = errorOf(await bench.run(of('ragged.csv', 'select * from orders'), {}, { reader: anna }))
   assert.match(ragged.detail, /the reason may hold values of them, so it is not told/)
   const checked = await bench.pool.check(

@@ -56,6 +56,8 @@ function userOf(
       one.until.toLowerCase().endsWith(`.${column}`),
   )
   if (until) return `The variable "${until.name}"`
+  const rule = template.sources.find(({ name }) => name === source)?.rows
+  if (rule?.columns.some((name) => name.toLowerCase() === column)) return 'The rule of rows'
   const reached = new Set([source])
   for (const { block, reads, uses } of blocks) {
     if (!reads.some((name) => reached.has(name))) continue

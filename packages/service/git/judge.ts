@@ -73,11 +73,12 @@ async function templateFaults(
 ): Promise<{ faults: RepositoryFault[]; read: ReadTemplate[] }> {
   const faults: RepositoryFault[] = []
   const read: ReadTemplate[] = []
+  const metrics = metricsOf(parts).map(({ name }) => name)
   for (const { file, source: own } of templatesOf(parts)) {
     const source = await withMetrics(judging, DEFAULT_WORKSPACE, own)
     const { found, faults: parsed } = await judging.templates.read(source, DEFAULT_WORKSPACE)
     const seen = found ? await checkOne(source, found.view.connections, judging) : parsed
-    const told = await nameNearest(judging, DEFAULT_WORKSPACE, seen)
+    const told = await nameNearest(judging, DEFAULT_WORKSPACE, seen, metrics)
     faults.push(...told.map((one) => placed(file, one)))
     if (!found) continue
     const { template_id } = found.template

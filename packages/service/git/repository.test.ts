@@ -200,6 +200,19 @@ test('templates of a repository are served commit by commit, and one with faults
     )
   })
 
+  await t.test('a metric that is named wrongly is told with the nearest of the same commit', async () => {
+    const reading = '~~~metric m\nmetric: growht\n~~~\n# Growth\n\n{{ m.size }}\n'
+    const growth = METRIC.replace('newborn', 'growth')
+    await server.commit(below({ 'growth.md': reading, 'metrics/growth.yaml': growth }), 'Read growth')
+    await pushed(app)
+    await until('was refused')
+    const [fault] = (await stateOf(client)).latest!.faults
+    assert.match(fault!.message, /There is no metric "growht"\. Did you mean "growth"/)
+    await server.commit(below({ 'growth.md': null, 'metrics/growth.yaml': null }), 'Take it back')
+    await pushed(app)
+    await until('is served')
+  })
+
   await t.test('a template has one owner: who had the id first', async () => {
     await assert.rejects(client.templates.put('airports', '# Mine'), {
       code: 'template_read_only',

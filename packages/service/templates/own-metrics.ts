@@ -95,14 +95,15 @@ export function ownSource(
   return withMetrics(given, workspace_id, sourceOf(template_id, source))
 }
 
-/** Names the nearest existing metric in faults of metrics that do not exist. */
+/** Names the nearest existing metric in faults of metrics that do not exist. `also`: metrics that are not served yet. */
 export async function nameNearest(
   given: MetricsOf,
   workspace_id: string,
   faults: readonly Fault[],
+  also: readonly string[] = [],
 ): Promise<Fault[]> {
   if (!faults.some(({ code }) => code === 'unknown_metric')) return [...faults]
-  const known = metricNames(await textsOf(given, workspace_id, 'any'))
+  const known = [...also, ...metricNames(await textsOf(given, workspace_id, 'any'))]
   return faults.map((fault) => {
     const name = fault.code === 'unknown_metric' ? /"([^"]*)"/.exec(fault.message)?.[1] : undefined
     if (name === undefined) return fault

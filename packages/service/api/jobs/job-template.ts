@@ -13,7 +13,9 @@ const JobTemplate = Type.Object(
     version: Type.String({ description: 'As in the job: the hash of the source, its partials and metrics' }),
     commit_id: nullable(Type.String({ description: 'The commit of the repository that brought it' })),
     source: Type.String(),
-    partials: Type.Record(Type.String(), Type.String(), { description: 'The texts that it includes, by name' }),
+    partials: Type.Record(Type.String(), Type.String(), {
+      description: 'The texts that it includes, by name',
+    }),
     metrics: Type.Array(
       Type.Object({
         metric_id: Type.String({ pattern: METRIC_ID }),

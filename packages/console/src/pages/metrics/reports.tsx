@@ -2,8 +2,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { api } from '../../api.ts'
-import { PlainTable } from '../../parts/plain-table.tsx'
 import { Loaded } from '../../parts/page.tsx'
+import { PlainTable } from '../../parts/plain-table.tsx'
 import { Time } from '../../parts/show.tsx'
 
 const MOST = 10

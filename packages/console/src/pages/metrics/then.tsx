@@ -9,14 +9,14 @@ const SourceView = lazy(() =>
   import('../../parts/text/editor.tsx').then(({ SourceView }) => ({ default: SourceView })),
 )
 
-interface Then {
+interface Definitions {
   /** The definition of that time; null if the job does not read the metric. */
-  then: string | null
+  earlier: string | null
   /** The present definition; null if the metric is gone. */
   now: string | null
 }
 
-async function compare(metric_id: string, assignment_id: string): Promise<Then> {
+async function compare(metric_id: string, assignment_id: string): Promise<Definitions> {
   const [{ metrics }, now] = await Promise.all([
     api().jobs.template(assignment_id),
     api()
@@ -26,7 +26,7 @@ async function compare(metric_id: string, assignment_id: string): Promise<Then> 
         () => null,
       ),
   ])
-  return { then: metrics.find((one) => one.metric_id === metric_id)?.source ?? null, now }
+  return { earlier: metrics.find((one) => one.metric_id === metric_id)?.source ?? null, now }
 }
 
 /** Returns the lines of a text that the other does not have. */
@@ -35,10 +35,10 @@ function linesBeyond(text: string, other: string): string[] {
   return text.split('\n').filter((line) => !known.has(line.trimEnd()))
 }
 
-function Changed({ then, now }: { then: string; now: string | null }) {
+function Changed({ earlier, now }: { earlier: string; now: string | null }) {
   if (now === null) return <p>The metric has been deleted since.</p>
-  if (now === then) return <p>It is the same now.</p>
-  const [old, young] = [linesBeyond(then, now), linesBeyond(now, then)]
+  if (now === earlier) return <p>It is the same now.</p>
+  const [old, young] = [linesBeyond(earlier, now), linesBeyond(now, earlier)]
   return (
     <>
       <p>It has changed since.</p>
@@ -77,14 +77,14 @@ export function MetricThenPage() {
       }
     >
       <Loaded query={query}>
-        {({ then, now }) =>
-          then === null ? (
+        {({ earlier, now }) =>
+          earlier === null ? (
             <p>The job does not read this metric.</p>
           ) : (
             <>
-              <Changed then={then} now={now} />
+              <Changed earlier={earlier} now={now} />
               <Suspense fallback={<p className="waiting">Loading…</p>}>
-                <SourceView source={then} label={`Definition of ${metric_id} at that time`} />
+                <SourceView source={earlier} label={`Definition of ${metric_id} at that time`} />
               </Suspense>
             </>
           )
