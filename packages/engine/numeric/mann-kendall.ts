@@ -96,15 +96,22 @@ export function inversions(values: readonly number[]): number {
 
 /** Returns ranks from 1, with the mean rank among equals. */
 export function ranks(values: readonly number[]): number[] {
-  const order = [...values.keys()].toSorted((a, b) => values[a]! - values[b]!)
-  const result = values.map(() => 0)
-  for (let start = 0; start < order.length; ) {
-    let end = start
-    while (end + 1 < order.length && values[order[end + 1]!] === values[order[start]!]) end++
-    for (let index = start; index <= end; index++) result[order[index]!] = (start + end) / 2 + 1
-    start = end + 1
+  const sorted = Float64Array.from(values).toSorted()
+  /** Returns how many of the sorted values come before a bound. */
+  const countOf = (isBefore: (one: number) => boolean): number => {
+    let [low, high] = [0, sorted.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (isBefore(sorted[middle]!)) low = middle + 1
+      else high = middle
+    }
+    return low
   }
-  return result
+  return values.map((value) => {
+    const below = countOf((one) => one < value)
+    const most = sorted[below + 1] === value ? countOf((one) => one <= value) : below + 1
+    return (below + 1 + most) / 2
+  })
 }
 
 function lagged(deviations: readonly number[], lag: number): number {

@@ -5,7 +5,7 @@
  * overlapping parts of a half and a quarter of it are searched (seeded segmentation, Kovacs, Buhlmann, Li and Munk,
  * Biometrika 110, 2023), with p corrected for their number.
  */
-import { strongestShift } from './level-shift.ts'
+import { type BegunShift, beginShift } from './level-shift.ts'
 import { type Curve, stepsOrCurve } from './levels/steps-or-curve.ts'
 import { judgeLine } from './line.ts'
 import { dot, residualsOf } from './persistence/residuals.ts'
@@ -44,8 +44,8 @@ export interface LevelChange {
 
 type Found = Pick<LevelChange, 'index' | 'p'>
 
-/** Returns the strongest change between two rows if its p is below `alpha`. `whole` allows for a line. */
-type Strongest = (from: number, to: number, whole: boolean, alpha: number) => Found | null
+/** Begins the search for the strongest change between two rows. `whole` allows for a line. */
+type Begin = (from: number, to: number, whole: boolean) => BegunShift | null
 
 export interface Levels {
   /** The changes, ascending. */
@@ -71,18 +71,16 @@ export function levelsOf(
   if (beside.length > 0 && isRounding(values, beside)) return { changes: [], stretches: [] }
   // A step explains less of a slow walk than a line does, so the model keeps the line beside the step.
   const rises = (judgeLine(values, rows, seasons, { beneath: false })?.p ?? 1) < ALPHA
-  const strongest: Strongest = (from, to, whole, alpha) => {
+  const begin: Begin = (from, to, whole) => {
     const columns = beside.map((column) => column.slice(from, to))
     if (whole && rises) columns.push(lineColumn(rows))
     const part = values.slice(from, to)
     if (part.every((value) => value === part[0])) return null
-    const shift = strongestShift(part, columns, alpha)
-    return shift && { index: from + shift.index, p: shift.p }
+    return beginShift(part, columns)
   }
   const search = (from: number, to: number, whole: boolean): void => {
     if (found.length >= MOST) return
-    const change = strongest(from, to, whole, ALPHA)
-    const best = change && change.p < ALPHA ? change : inParts(values, from, to, strongest)
+    const best = changeFrom(from, begin(from, to, whole), ALPHA) ?? inParts(values, from, to, begin)
     if (!best) return
     found.push(best)
     search(from, best.index, false)
@@ -152,8 +150,14 @@ function isRounding(values: readonly number[], beside: readonly (readonly number
   return dot(before.left, before.left) < ROUNDING * dot(before.beside, before.beside)
 }
 
+/** Returns the change of a part that begins at `from` if its p is below `alpha`. */
+function changeFrom(from: number, begun: BegunShift | null, alpha: number): Found | null {
+  const shift = begun && begun.p < alpha ? begun.finish(alpha) : null
+  return shift && shift.p < alpha ? { index: from + shift.index, p: shift.p } : null
+}
+
 /** Returns the strongest change of the overlapping parts if it is more than chance over all of them. */
-function inParts(values: readonly number[], from: number, to: number, strongest: Strongest): Found | null {
+function inParts(values: readonly number[], from: number, to: number, begin: Begin): Found | null {
   const length = to - from
   const parts = [2, 4].flatMap((share) => {
     const part = Math.floor(length / share)
@@ -164,15 +168,19 @@ function inParts(values: readonly number[], from: number, to: number, strongest:
       (_, nth) => from + Math.round((nth * (length - part)) / (count - 1)),
     ).map((start) => [start, start + part] as const)
   })
-  let best: Found | null = null
-  for (const [start, end] of parts) {
-    if (!mayStep(values.slice(start, end))) continue
-    const change = strongest(start, end, false, ALPHA_OF_PARTS / parts.length)
-    if (change && change.p < (best?.p ?? 1)) best = change
-  }
-  if (!best) return null
-  const p = Math.min(1, best.p * parts.length)
-  return p < ALPHA_OF_PARTS ? { index: best.index, p } : null
+  const begun = parts.flatMap(([start, end]) => {
+    const shift = mayStep(values.slice(start, end)) ? begin(start, end, false) : null
+    return shift ? [{ start, shift }] : []
+  })
+  // A p only rises as it is finished, so the part with the smallest one comes first, and few others are finished.
+  const best = begun
+    .toSorted((one, other) => one.shift.p - other.shift.p)
+    .reduce<Found | null>(
+      (least, { start, shift }) =>
+        changeFrom(start, shift, least?.p ?? ALPHA_OF_PARTS / parts.length) ?? least,
+      null,
+    )
+  return best && { ...best, p: best.p * parts.length }
 }
 
 /**

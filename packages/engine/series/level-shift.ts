@@ -13,9 +13,10 @@ import { evenWeights } from './even-weights.ts'
 import { centred } from './persistence/centre.ts'
 import { normalScores } from './persistence/normal-scores.ts'
 import {
-  factorAt,
+  emptyMoments,
+  fillFactor,
+  fillMoments,
   type Moments,
-  momentsOf,
   persistences,
   WALK_WITHIN,
 } from './persistence/persistent-regression.ts'
@@ -62,23 +63,45 @@ export function strongestShift(
   base: readonly (readonly number[])[],
   alpha = Number.POSITIVE_INFINITY,
 ): LevelShift | null {
+  const begun = beginShift(given, base)
+  return begun && begun.p < alpha ? begun.finish(alpha) : null
+}
+
+export interface BegunShift {
+  /** The p of the values alone. That of the shift is not below it. */
+  p: number
+  /** Returns the shift, or null if its p is certainly not below `alpha`. */
+  finish(alpha: number): LevelShift | null
+}
+
+/** Tries each position for the values alone, and returns null if there are too few rows. */
+export function beginShift(
+  given: readonly number[],
+  base: readonly (readonly number[])[],
+): BegunShift | null {
   const values = centred(given)
   const n = values.length
   const edge = Math.max(LEAST, Math.round(EDGE * n))
   if (n < 3 * edge || n < 2 * base.length + 8) return null
-  const plain = search(values, base, edge)
-  if (!plain || plain.p >= alpha) return null
-  const scored = search(normalScores(values), base, edge)
-  if (!scored) return null
-  const best = scored.p > plain.p ? scored : plain
-  const index = base.length === 0 ? nearer(values, best.index, plain.index) : best.index
-  const shift = { index, size: meanStep(values, index), p: best.p }
-  if (best.p > TOLD) return shift
-  const even = search(values, base, edge, evenWeights(values, base, index))
-  const p = Math.max(best.p, even?.p ?? 1)
-  if (p > TOLD) return { ...shift, p }
-  const less = search(normalScores(withoutFarthest(values, index, shift.size)), base, edge)
-  return { ...shift, p: Math.max(p, less?.p ?? 1) }
+  const search = searchBeside(base, n, edge)
+  const plain = search(values)
+  if (!plain) return null
+  const finish = (alpha: number): LevelShift | null => {
+    const scored = search(normalScores(values))
+    if (!scored) return null
+    const best = scored.p > plain.p ? scored : plain
+    if (best.p >= alpha) return null
+    const index = base.length === 0 ? nearer(values, best.index, plain.index) : best.index
+    const shift = { index, size: meanStep(values, index), p: best.p }
+    if (best.p > TOLD) return shift
+    const even = searchBeside(base, n, edge, evenWeights(values, base, index))(values)
+    const p = Math.max(best.p, even?.p ?? 1)
+    if (p >= alpha) return null
+    if (p > TOLD) return { ...shift, p }
+    const less = search(normalScores(withoutFarthest(values, index, shift.size)))
+    return { ...shift, p: Math.max(p, less?.p ?? 1) }
+  }
+  return { p: plain.p, finish }
 }
 
 /**
@@ -116,48 +139,63 @@ interface Best {
   likelihood: number
 }
 
-function search(
-  y: readonly number[],
+type Search = (y: readonly number[]) => { index: number; p: number } | null
+
+/**
+ * Returns a search for the step of values, all beside the same columns. What does not depend on the values is computed
+ * once: the products and the factors of the columns, and the positions.
+ */
+function searchBeside(
   base: readonly (readonly number[])[],
+  n: number,
   edge: number,
-  weights: Float64Array = new Float64Array(y.length).fill(1),
-): { index: number; p: number } | null {
-  const n = y.length
-  const columns = [y.map(() => 1), ...base, y].map((column) => {
-    const weighed = new Float64Array(n)
-    for (let row = 0; row < n; row++) weighed[row] = column[row]! * weights[row]!
-    return weighed
-  })
-  const moments = momentsOf(columns)
+  weights: Float64Array = new Float64Array(n).fill(1),
+): Search {
+  const weighed = (column: readonly number[]): Float64Array => {
+    const to = new Float64Array(n)
+    for (let row = 0; row < n; row++) to[row] = column[row]! * weights[row]!
+    return to
+  }
+  const columns = [weights.slice(), ...base.map(weighed)]
+  const last = columns.length
+  const moments = emptyMoments(last + 1)
+  for (let i = 0; i < last; i++) fillMoments(moments, columns, i)
   const grid = persistences(n, false)
-  const sums = sumsOf(columns, weights)
-  const scans = grid.map(({ a }) => scanOf(moments, sums, n, a))
+  const besides = grid.map(({ a }) => besideAt(moments, n, a))
+  const sums = emptySums(last + 1, weights)
+  for (let i = 0; i < last; i++) fillSums(sums, columns[i]!, i, weights)
   const stride = Math.max(1, Math.floor(n / PLACES))
-  const jumps = largestJumps(y, edge)
   const first = placesOf(n, edge, SPARSE * stride)
-  for (const scan of scans) {
-    scan?.look(first)
-    scan?.look(jumps)
+  const others = placesOf(n, edge, stride).filter((index) => (index - edge) % (SPARSE * stride) !== 0)
+  return (y) => {
+    columns[last] = weighed(y)
+    fillMoments(moments, columns, last)
+    fillSums(sums, columns[last], last, weights)
+    const scans = besides.map((beside) => scanOf(beside, moments, sums))
+    const jumps = largestJumps(y, edge)
+    for (const scan of scans) {
+      scan?.look(first)
+      scan?.look(jumps)
+    }
+    const likely = likelyOf(scans)
+    for (const scan of likely) scan.look(others)
+    if (stride > 1) {
+      const near = new Set(likely.map((scan) => scan.best()))
+      const around = [...near].flatMap((middle) =>
+        Array.from({ length: 2 * stride - 1 }, (_, step) => middle - stride + 1 + step),
+      )
+      const inside = [...new Set(around)].filter((index) => index >= edge && index <= n - edge)
+      for (const scan of likely) scan.look(inside)
+    }
+    const best = scans.map((scan) => scan?.end() ?? { f: 0, index: 0, likelihood: Number.NEGATIVE_INFINITY })
+    const found = combined(grid, best, n, n - 2 * edge + 1)
+    if (!found || (found.index > 2 * edge && found.index < n - 2 * edge)) return found
+    // A change nearer to an end than the tried positions shows at the nearest tried one. It lies beyond if it fits
+    // better there.
+    const scan = scans[best.findIndex(({ likelihood }) => likelihood === found.likelihood)]!
+    scan.look(outside(found.index, edge, n))
+    return { ...found, index: scan.best() }
   }
-  const likely = likelyOf(scans)
-  const places = placesOf(n, edge, stride).filter((index) => (index - edge) % (SPARSE * stride) !== 0)
-  for (const scan of likely) scan.look(places)
-  if (stride > 1) {
-    const near = new Set(likely.map((scan) => scan.best()))
-    const around = [...near].flatMap((middle) =>
-      Array.from({ length: 2 * stride - 1 }, (_, step) => middle - stride + 1 + step),
-    )
-    const inside = [...new Set(around)].filter((index) => index >= edge && index <= n - edge)
-    for (const scan of likely) scan.look(inside)
-  }
-  const best = scans.map((scan) => scan?.end() ?? { f: 0, index: 0, likelihood: Number.NEGATIVE_INFINITY })
-  const found = combined(grid, best, n, n - 2 * edge + 1)
-  if (!found || (found.index > 2 * edge && found.index < n - 2 * edge)) return found
-  // A change nearer to an end than the tried positions shows at the nearest tried one. It lies beyond if it fits better
-  // there.
-  const scan = scans[best.findIndex(({ likelihood }) => likelihood === found.likelihood)]!
-  scan.look(outside(found.index, edge, n))
-  return { ...found, index: scan.best() }
 }
 
 /** Returns the positions between those that are tried and the nearer end of the series. */
@@ -210,11 +248,8 @@ interface Sums {
   own: { same: Float64Array; neighbours: Float64Array; last: number }
 }
 
-function sumsOf(columns: readonly Float64Array[], weights: Float64Array): Sums {
+function emptySums(width: number, weights: Float64Array): Sums {
   const n = weights.length
-  const width = columns.length
-  const same = new Float64Array((n + 1) * width)
-  const neighbours = new Float64Array((n + 1) * width)
   const own = {
     same: new Float64Array(n + 1),
     neighbours: new Float64Array(n + 1),
@@ -224,16 +259,27 @@ function sumsOf(columns: readonly Float64Array[], weights: Float64Array): Sums {
     const weight = weights[row]!
     own.same[row] = own.same[row + 1]! + weight ** 2
     own.neighbours[row] = own.neighbours[row + 1]! + (row + 1 < n ? 2 * weight * weights[row + 1]! : 0)
-    for (let i = 0; i < width; i++) {
-      const column = columns[i]!
-      const beside = (row > 0 ? column[row - 1]! : 0) + (row + 1 < n ? column[row + 1]! : 0)
-      same[row * width + i] = same[(row + 1) * width + i]! + weight * column[row]!
-      neighbours[row * width + i] = neighbours[(row + 1) * width + i]! + weight * beside
-    }
   }
-  const last = new Float64Array(width)
-  for (let i = 0; i < width; i++) last[i] = weights[n - 1]! * columns[i]![n - 1]!
-  return { same, neighbours, last, own }
+  const make = (): Float64Array => new Float64Array((n + 1) * width)
+  return { same: make(), neighbours: make(), last: new Float64Array(width), own }
+}
+
+/** Fills in the sums of column `i`. */
+function fillSums(
+  { same, neighbours, last }: Sums,
+  column: Float64Array,
+  i: number,
+  weights: Float64Array,
+): void {
+  const n = weights.length
+  const width = last.length
+  for (let row = n - 1; row >= 0; row--) {
+    const weight = weights[row]!
+    const beside = (row > 0 ? column[row - 1]! : 0) + (row + 1 < n ? column[row + 1]! : 0)
+    same[row * width + i] = same[(row + 1) * width + i]! + weight * column[row]!
+    neighbours[row * width + i] = neighbours[(row + 1) * width + i]! + weight * beside
+  }
+  last[i] = weights[n - 1]! * column[n - 1]!
 }
 
 interface Scan {
@@ -243,39 +289,64 @@ interface Scan {
   end(): Best
 }
 
+/** What a step at each row keeps beside the columns at one persistence, whatever the values are. */
+interface Beside {
+  a: number
+  /** The factor of the columns. Its last row belongs to the values. */
+  factor: Float64Array
+  /**
+   * The products of the step with itself after the columns are taken out, by row; 0 until it is computed. Beside a
+   * constant alone they cost less than their memory, and are null.
+   */
+  lefts: Float64Array | null
+}
+
+/** Returns null if the columns depend on each other. */
+function besideAt(moments: Moments, n: number, a: number): Beside | null {
+  const factor = new Float64Array(moments.size ** 2)
+  for (let i = 0; i < moments.size - 1; i++) if (!fillFactor(factor, moments, a, i)) return null
+  return { a, factor, lefts: moments.size > 2 ? new Float64Array(n + 1) : null }
+}
+
 /**
- * Tries a step (0 before `index`, 1 from it on) at each position, at one persistence. The factor of the other columns
- * is computed once. The products of the step with each column come from that column's sums. Returns null if the columns
- * depend on each other.
+ * Tries a step (0 before `index`, 1 from it on) at each position, at one persistence. The products of the step with each
+ * column come from that column's sums. What is left of the step is the same for all values beside these columns.
  */
-function scanOf(moments: Moments, sums: Sums, n: number, a: number): Scan | null {
-  const factor = factorAt(moments, a)
-  if (!factor) return null
+function scanOf(beside: Beside | null, moments: Moments, sums: Sums): Scan | null {
+  if (!beside) return null
+  const { a, factor, lefts } = beside
   const width = moments.size
   const size = width - 1
+  const n = sums.own.same.length - 1
+  fillFactor(factor, moments, a, size)
   const { same, neighbours, last, own } = sums
   const square = 1 + a * a
-  const products = new Float64Array(width)
   const ends = last.map((value) => a * a * value)
-  const diagonal = new Float64Array(size)
-  for (let i = 0; i < size; i++) diagonal[i] = 1 / factor[i * width + i]!
-  let explained = 0
-  let best = 0
-  const look = (index: number): void => {
-    // The product of the step with itself comes first, then what remains of it after the other columns.
-    const whole = square * own.same[index]! - a * own.neighbours[index]! - a * a * own.last
-    let left = whole
-    let rest = 0
-    for (let i = 0, at = 0; i < width; i++, at += width) {
+  const coefficients = coefficientsOf(factor, size)
+  const products = new Float64Array(size)
+  const leftOf = (index: number): number => {
+    let left = square * own.same[index]! - a * own.neighbours[index]! - a * a * own.last
+    const whole = left
+    for (let i = 0, at = 0; i < size; i++, at += width) {
       const place = index * width + i
-      rest = square * same[place]! - a * neighbours[place]! - ends[i]!
+      let rest = square * same[place]! - a * neighbours[place]! - ends[i]!
       for (let j = 0; j < i; j++) rest -= factor[at + j]! * products[j]!
-      if (i === size) break
-      rest *= diagonal[i]!
+      rest /= factor[at + i]!
       left -= rest * rest
       products[i] = rest
     }
-    const gain = left > SHARE * whole ? (rest * rest) / left : 0
+    return left > SHARE * whole ? left : Number.POSITIVE_INFINITY
+  }
+  let explained = 0
+  let best = 0
+  const look = (index: number): void => {
+    const left = lefts?.[index] || leftOf(index)
+    if (lefts) lefts[index] = left
+    const from = index * width
+    let rest = square * same[from + size]! - a * neighbours[from + size]! - ends[size]!
+    for (let i = 0; i < size; i++)
+      rest -= coefficients[i]! * (square * same[from + i]! - a * neighbours[from + i]! - ends[i]!)
+    const gain = (rest * rest) / left
     if (gain > explained) {
       explained = gain
       best = index
@@ -288,6 +359,18 @@ function scanOf(moments: Moments, sums: Sums, n: number, a: number): Scan | null
     best: () => best,
     end: () => ({ index: best, ...fitWith(factor, width, explained, n, a) }),
   }
+}
+
+/** Returns the coefficients of the columns for the values, which are the last row of the factor. */
+function coefficientsOf(factor: Float64Array, size: number): Float64Array {
+  const width = size + 1
+  const found = new Float64Array(size)
+  for (let row = size - 1; row >= 0; row--) {
+    let sum = factor[size * width + row]!
+    for (let other = row + 1; other < size; other++) sum -= factor[other * width + row]! * found[other]!
+    found[row] = sum / factor[row * width + row]!
+  }
+  return found
 }
 
 /**

@@ -34,6 +34,10 @@ export interface PersistentFit extends PersistentTest {
 /** The difference of log likelihoods within which a random walk is allowed. */
 export const WALK_WITHIN = 4.5
 const NEAREST = 5e-4
+/** The most grids of persistences that are kept. Series of up to 100 values share one. */
+const MOST_GRIDS = 1000
+/** A share of the weights below this adds nothing to a chance. */
+const NEGLIGIBLE = 1e-18
 /** A share of variance below this is rounding. */
 const ROUNDING = 1e-20
 
@@ -42,13 +46,22 @@ interface Persistence {
   weight: number
 }
 
+const made = new Map<number, readonly Persistence[]>()
+
 /** Returns the persistences from -0.9 in even steps, then ever finer towards 1. */
-export function persistences(n: number, fine = true): Persistence[] {
+export function persistences(n: number, fine = true): readonly Persistence[] {
+  const nearest = Math.min(NEAREST, 0.05 / n)
+  const key = fine ? nearest : -nearest
+  const known = made.get(key) ?? gridTo(nearest, fine)
+  if (made.size < MOST_GRIDS) made.set(key, known)
+  return known
+}
+
+function gridTo(nearest: number, fine: boolean): readonly Persistence[] {
   const step = fine ? 0.05 : 0.1
   const ratio = fine ? 1.3 : 1.6
   const grid: Persistence[] = []
   for (let index = 0; index < 1.8 / step - 0.5; index++) grid.push({ a: -0.9 + index * step, weight: step })
-  const nearest = Math.min(NEAREST, 0.05 / n)
   for (let gap = 0.1; gap > nearest; gap /= ratio) grid.push({ a: 1 - gap, weight: 0.1 * Math.log(ratio) })
   grid.at(-1)!.weight += 0.4
   return grid
@@ -67,29 +80,35 @@ export interface Moments {
 }
 
 export function momentsOf(columns: readonly ArrayLike<number>[]): Moments {
-  const size = columns.length
-  const n = columns[0]!.length
-  const packed = columns.map((column) => new Float64Array(column))
-  const empty = (): Float64Array => new Float64Array(size * size)
-  const moments: Moments = { size, same: empty(), neighbours: empty(), before: empty(), first: empty() }
-  for (let i = 0; i < size; i++) {
-    for (let j = 0; j <= i; j++) {
-      const left = packed[i]!
-      const right = packed[j]!
-      let same = 0
-      let crossed = 0
-      for (let row = 1; row < n; row++) {
-        same += left[row]! * right[row]!
-        crossed += left[row]! * right[row - 1]! + left[row - 1]! * right[row]!
-      }
-      const at = i * size + j
-      moments.first[at] = left[0]! * right[0]!
-      moments.same[at] = same
-      moments.neighbours[at] = crossed
-      moments.before[at] = same + left[0]! * right[0]! - left[n - 1]! * right[n - 1]!
-    }
-  }
+  const packed = columns.map((column) => (column instanceof Float64Array ? column : new Float64Array(column)))
+  const moments = emptyMoments(packed.length)
+  for (let i = 0; i < packed.length; i++) fillMoments(moments, packed, i)
   return moments
+}
+
+export function emptyMoments(size: number): Moments {
+  const empty = (): Float64Array => new Float64Array(size * size)
+  return { size, same: empty(), neighbours: empty(), before: empty(), first: empty() }
+}
+
+/** Fills in the products of column `i` with itself and with the columns before it. */
+export function fillMoments(moments: Moments, columns: readonly Float64Array[], i: number): void {
+  const left = columns[i]!
+  const n = left.length
+  for (let j = 0; j <= i; j++) {
+    const right = columns[j]!
+    let same = 0
+    let crossed = 0
+    for (let row = 1; row < n; row++) {
+      same += left[row]! * right[row]!
+      crossed += left[row]! * right[row - 1]! + left[row - 1]! * right[row]!
+    }
+    const at = i * moments.size + j
+    moments.first[at] = left[0]! * right[0]!
+    moments.same[at] = same
+    moments.neighbours[at] = crossed
+    moments.before[at] = same + left[0]! * right[0]! - left[n - 1]! * right[n - 1]!
+  }
 }
 
 /**
@@ -97,27 +116,35 @@ export function momentsOf(columns: readonly ArrayLike<number>[]): Moments {
  * if they depend on each other.
  */
 export function factorAt(moments: Moments, a: number): Float64Array | null {
-  const { size, same, neighbours, before, first } = moments
-  const factor = new Float64Array(size * size)
-  for (let i = 0; i < size; i++) {
-    for (let j = 0; j <= i; j++) {
-      const at = i * size + j
-      let sum = same[at]! - a * neighbours[at]! + a * a * before[at]! + (1 - a * a) * first[at]!
-      const whole = sum
-      for (let k = 0; k < j; k++) sum -= factor[i * size + k]! * factor[j * size + k]!
-      if (i !== j) factor[at] = sum / factor[j * size + j]!
-      else if (sum > 1e-13 * Math.abs(whole)) factor[at] = Math.sqrt(sum)
-      else if (i === size - 1) factor[at] = Math.sqrt(ROUNDING * Math.abs(whole))
-      else return null
-    }
-  }
+  const factor = new Float64Array(moments.size ** 2)
+  for (let i = 0; i < moments.size; i++) if (!fillFactor(factor, moments, a, i)) return null
   return factor
+}
+
+/** Fills in row `i` of the factor. Returns false if its column depends on those before it. */
+export function fillFactor(factor: Float64Array, moments: Moments, a: number, i: number): boolean {
+  const { size, same, neighbours, before, first } = moments
+  const own = i * size
+  for (let j = 0; j <= i; j++) {
+    const at = own + j
+    const other = j * size
+    let sum = same[at]! - a * neighbours[at]! + a * a * before[at]! + (1 - a * a) * first[at]!
+    const whole = sum
+    for (let k = 0; k < j; k++) sum -= factor[own + k]! * factor[other + k]!
+    if (i !== j) factor[at] = sum / factor[other + j]!
+    else if (sum > 1e-13 * Math.abs(whole)) factor[at] = Math.sqrt(sum)
+    else if (i === size - 1) factor[at] = Math.sqrt(ROUNDING * Math.abs(whole))
+    else return false
+  }
+  return true
 }
 
 interface Row extends Persistence {
   /** The log of the restricted likelihood. */
   likelihood: number
-  p: number
+  /** F of the tested columns, and their number. */
+  f: number
+  tested: number
   estimate: number
   error: number
   df: number
@@ -185,12 +212,17 @@ const meanOf = ({ rows, shares }: Fits, of: (row: Row) => number): number =>
 
 function tellOf(fits: Fits): PersistentTest {
   const last = fits.rows.at(-1)!
-  const p = meanOf(fits, (row) => row.p)
+  const chance = ({ f, tested, df }: Row): number => fUpper(f, tested, df)
+  const p = fits.rows.reduce(
+    (sum, row, index) => (fits.shares[index]! < NEGLIGIBLE ? sum : sum + fits.shares[index]! * chance(row)),
+    0,
+  )
+  const p_walk = chance(last)
   return {
-    p: fits.walk ? Math.max(p, last.p) : p,
+    p: fits.walk ? Math.max(p, p_walk) : p,
     persistence: meanOf(fits, (row) => row.a),
     walk: fits.walk,
-    p_walk: last.p,
+    p_walk,
   }
 }
 
@@ -225,7 +257,8 @@ function fitOf(factor: Float64Array, size: number, tested: number, df: number, a
   const last = factor[(size - 1) * width + size - 1]!
   return {
     likelihood: -0.5 * (df * Math.log(rest / df) + logs - Math.log(1 - a * a)),
-    p: fUpper(explained / tested / (rest / df), tested, df),
+    f: explained / tested / (rest / df),
+    tested,
     estimate: factor[size * width + size - 1]! / last,
     error: scale / last,
   }

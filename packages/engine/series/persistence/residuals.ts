@@ -9,21 +9,31 @@ export function residualsOf(
   base: readonly (readonly number[])[],
   more: readonly (readonly number[])[] = [],
 ): { beside: Float64Array; left: Float64Array } {
-  const orthogonal: Float64Array[] = []
   const left = new Float64Array(values)
-  const takeOut = (column: readonly number[]): void => {
-    const rest = new Float64Array(column)
-    for (const other of orthogonal) subtract(rest, other, dot(rest, other))
-    const size = Math.sqrt(product(rest, rest))
-    if (!(size > 1e-9 * Math.sqrt(values.length))) return
-    for (let row = 0; row < rest.length; row++) rest[row] = rest[row]! / size
-    orthogonal.push(rest)
-    subtract(left, rest, product(left, rest))
-  }
-  for (const column of base) takeOut(column)
+  const orthogonal = orthogonalOf(base, values.length)
+  for (const one of orthogonal) subtract(left, one, product(left, one))
   const beside = left.slice()
-  for (const column of more) takeOut(column)
+  for (const one of orthogonalOf(more, values.length, orthogonal)) subtract(left, one, product(left, one))
   return { beside, left }
+}
+
+/** Returns columns of length 1 at right angles to each other and to `known`, which explain the same. */
+export function orthogonalOf(
+  columns: readonly (readonly number[])[],
+  n: number,
+  known: readonly Float64Array[] = [],
+): Float64Array[] {
+  const found: Float64Array[] = []
+  for (const column of columns) {
+    const rest = new Float64Array(column)
+    for (const other of known) subtract(rest, other, product(rest, other))
+    for (const other of found) subtract(rest, other, product(rest, other))
+    const size = Math.sqrt(product(rest, rest))
+    if (!(size > 1e-9 * Math.sqrt(n))) continue
+    for (let row = 0; row < rest.length; row++) rest[row] = rest[row]! / size
+    found.push(rest)
+  }
+  return found
 }
 
 export function dot(left: ArrayLike<number>, right: ArrayLike<number>): number {

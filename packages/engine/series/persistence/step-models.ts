@@ -70,15 +70,36 @@ export function likeliestFit(
   let best: StepFit | null = null
   for (const { moments, persistences: grid, spreads } of models) {
     const own = picked(moments, columns)
-    for (const a of grid) {
+    const fitAt = (a: number): StepFit | null => {
       const factor = factorAt(own, a)
-      if (!factor) continue
+      if (!factor) return null
       const rest = factor[own.size ** 2 - 1]! ** 2
-      const likelihood = -0.5 * (n * Math.log(rest / n) - Math.log(1 - a * a) + spreads)
-      if (!best || likelihood > best.likelihood) best = { likelihood, factor }
+      return { likelihood: -0.5 * (n * Math.log(rest / n) - Math.log(1 - a * a) + spreads), factor }
     }
+    const found = likeliestOf(grid, fitAt)
+    if (found && (!best || found.likelihood > best.likelihood)) best = found
   }
   return best
+}
+
+/** Every so many persistences are tried first, then those beside the likeliest ones of these. */
+const STRIDE = 4
+
+/** Returns the likeliest fit over the grid, along which the likelihood rises and falls slowly. */
+function likeliestOf(grid: readonly number[], fitAt: (a: number) => StepFit | null): StepFit | null {
+  const fits = new Map<number, StepFit | null>()
+  const likelihoodAt = (place: number): number => {
+    if (!fits.has(place)) fits.set(place, fitAt(grid[place]!))
+    return fits.get(place)?.likelihood ?? Number.NEGATIVE_INFINITY
+  }
+  const last = grid.length - 1
+  const coarse = [...new Set([...grid.keys()].filter((place) => place % STRIDE === 0).concat(last))]
+  const top = coarse.toSorted((one, other) => likelihoodAt(other) - likelihoodAt(one)).slice(0, 2)
+  let best = top[0]!
+  for (const middle of top)
+    for (let place = Math.max(0, middle - STRIDE + 1); place <= Math.min(last, middle + STRIDE - 1); place++)
+      if (likelihoodAt(place) > likelihoodAt(best)) best = place
+  return fits.get(best) ?? null
 }
 
 /** Kalman's gains, row by row, for a slope that walks from 0 with steps of one variance beneath noise. */

@@ -71,9 +71,10 @@ export function findStretches(
 ): Stretch[] {
   const values = centred(given)
   const base = [values.map(() => 1), lineColumn(rows), ...beside]
+  const scores = normalScores(values)
   const found: Stretch[] = []
   while (found.length < MOST) {
-    const next = strongest(values, base, longest, alpha)
+    const next = strongest(values, scores, base, longest, alpha)
     if (!next) break
     found.push(next)
     base.push(columnOf(values.length, next))
@@ -101,6 +102,7 @@ export const columnOf = (n: number, { from, to }: Place): number[] =>
 
 function strongest(
   values: readonly number[],
+  scores: readonly number[],
   base: readonly (readonly number[])[],
   longest: number,
   alpha: number,
@@ -108,7 +110,6 @@ function strongest(
   const n = values.length
   if (longest < LEAST || n < 2 * base.length + 8) return null
   const { left } = residualsOf(values, base)
-  const scores = normalScores(values)
   const seen = new Set<number>()
   let best: Stretch | null = null
   for (const candidate of candidates(left, longest)) {
