@@ -20,6 +20,8 @@ const TAILS: readonly [df: number, weight: number][] = [
 ]
 /** The fewest earlier changes that can judge one. */
 export const LEAST_CHANGES = 8
+/** The fewest earlier changes that can judge one if they are all alike. */
+export const LEAST_ALIKE = Math.ceil(1 / LIKELY) - 1
 const LEAST_SEASONAL = 3
 /** Changes below this share of the largest value are rounding. */
 const ROUNDING = 1e-9

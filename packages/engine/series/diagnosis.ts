@@ -1,11 +1,12 @@
 /**
  * Makes the single diagnosis of a series, by which all methods over time choose their model. Residuals are those of
- * ordinary least squares from a line and the seasons found. Whether neighbours are alike is judged after the levels are
- * removed too.
+ * ordinary least squares from a line, the seasons and the levels found. Whether neighbours are alike is judged after
+ * stretches and bends of the line are removed, too.
  */
 import { type FoundSeason, seasonsOf } from './calendar-seasons.ts'
 import { type Grid, stepName } from './grid.ts'
 import { type LevelChange, type Levels, levelsOf } from './level-changes.ts'
+import { bendsOf } from './levels/bends.ts'
 import { polynomials } from './levels/steps-or-curve.ts'
 import type { Series, Time } from './load.ts'
 import { dot, residualsOf } from './persistence/residuals.ts'
@@ -28,7 +29,7 @@ export interface Diagnosis {
    * The seasons with periods in steps, shortest first. `strength` is the share of the variance around the line, 0 to 1.
    */
   seasons: { period: number; strength: number }[]
-  /** The lag-1 autocorrelation of the residuals from the levels; null below 8 values, or if no residuals are left. */
+  /** The lag-1 autocorrelation of the residuals from trend, seasons and levels; null below 8 values, or if no residuals are left. */
   autocorrelation: number | null
   /** Whether the autocorrelation is beyond 2.58 standard errors. */
   autocorrelated: boolean
@@ -49,32 +50,51 @@ const HEAVY = 3
 const MOST_COUNT = 50
 /** Squares of residuals below this share of those of the values are rounding. */
 const ROUNDING = 1e-24
+/** The standard errors from which neighbours are clearly alike. */
+const CLEARLY_ALIKE = 2.58
 /** The least gain in log likelihood for which logarithms are preferred. */
 const CLEARLY_BETTER = 2
+
+export interface Diagnosed {
+  diagnosis: Diagnosis
+  seasons: FoundSeason[]
+  changes: LevelChange[]
+  /** The columns that bend the line of the series. There are none if the line is straight. */
+  bends: number[][]
+  /** Whether a single value makes the tails heavy. */
+  one_far: boolean
+}
 
 export function diagnose(
   series: Series,
   grid: Grid,
   rows: readonly number[],
   known: Pick<Diagnosis, 'time_zone' | 'partial_last' | 'gaps'>,
-): { diagnosis: Diagnosis; seasons: FoundSeason[]; changes: LevelChange[] } {
+): Diagnosed {
   const { values, unit } = series
   const n = values.length
   const varies = values.some((value) => value !== values[0])
   const enough = n >= LEAST && varies
   const seasons = enough ? seasonsOf(grid.step, values, rows) : []
-  const columns = [values.map(() => 1), ...(n > 1 ? [lineColumn(rows)] : [])]
-  const beside = seasons.flatMap(({ period }) => seasonColumns(rows, period))
-  const { left } = residualsOf(values, columns, beside)
-  const exact = dot(left, left) <= ROUNDING * dot(values, values)
   const zeros = values.filter((value) => value === 0).length
   const levels = enough ? levelsOf(values, rows, seasons) : { changes: [], stretches: [] }
   const { changes } = levels
-  const autocorrelation =
-    enough && !exact ? neighbours(besideLevels(values, rows, beside, levels, left), rows) : null
+  const parts = explained(values, rows, seasons, levels)
+  const exact = isRounding(parts.plain, values)
+  const alike = enough && !exact ? neighbours(parts.noise, rows) : null
+  const areAlike = (one: number | null): boolean => one !== null && one > CLEARLY_ALIKE / Math.sqrt(n)
+  const tried = areAlike(alike) ? bendsOf(values, rows, [...parts.columns, ...parts.stretches]) : []
+  const beyond = tried.length === 0 ? parts : besideBends(values, parts, tried)
+  // Bends that leave neighbours alike are those of a wandering series.
+  const bent = tried.length > 0 && !areAlike(neighbours(beyond.noise, rows))
+  const [bends, { noise, left }] = bent ? [tried, beyond] : [[], parts]
+  const autocorrelation = bent ? neighbours(noise, rows) : alike
+  const heavy_tails = varies && n >= LEAST_FOR_TAILS && excessKurtosis(left) > HEAVY
   return {
     seasons,
     changes,
+    bends,
+    one_far: heavy_tails && excessKurtosis(withoutFarthest(left)) <= HEAVY,
     diagnosis: {
       step: stepName(grid.step),
       ...known,
@@ -82,9 +102,9 @@ export function diagnose(
       last: series.times.at(-1) ?? null,
       seasons: seasons.map(({ period, strength }) => ({ period, strength })),
       autocorrelation,
-      autocorrelated: autocorrelation !== null && Math.abs(autocorrelation) > 2.58 / Math.sqrt(n),
-      log_scale: enough && prefersLog(values, left, columns, beside),
-      heavy_tails: varies && n >= LEAST_FOR_TAILS && excessKurtosis(left) > HEAVY,
+      autocorrelated: autocorrelation !== null && Math.abs(autocorrelation) > CLEARLY_ALIKE / Math.sqrt(n),
+      log_scale: enough && prefersLog(values, parts),
+      heavy_tails,
       counts: areCounts(values, unit),
       sparse: n > 0 && (2 * zeros > n || 2 * known.gaps.n > grid.times.length),
       level_shifts: changes.map(({ index }) => ({ index, time: series.times[index]! })),
@@ -92,26 +112,53 @@ export function diagnose(
   }
 }
 
-/**
- * Returns the residuals with the levels removed. Otherwise neighbours would look alike only because they share a level.
- */
-function besideLevels(
+/** What explains a series, and what is left of it. */
+interface Explained {
+  /** The line (or the curve beside levels), the seasons and the levels. */
+  columns: (readonly number[])[]
+  stretches: (readonly number[])[]
+  /** The residuals from the line and the seasons, from all columns, and from all columns and stretches. */
+  plain: Float64Array
+  left: Float64Array
+  noise: Float64Array
+}
+
+/** Removes line, seasons, levels and stretches. Otherwise neighbours would look alike because they share a level. */
+function explained(
   values: readonly number[],
   rows: readonly number[],
-  seasons: readonly (readonly number[])[],
+  seasons: readonly FoundSeason[],
   { changes, stretches }: Levels,
-  left: Float64Array,
-): Float64Array {
-  if (changes.length + stretches.length === 0) return left
+): Explained {
+  const n = values.length
+  const waves = seasons.flatMap(({ period }) => seasonColumns(rows, period))
+  const line = [values.map(() => 1), ...(n > 1 ? [lineColumn(rows)] : [])]
+  const plain = residualsOf(values, line, waves).left
+  const straight = { columns: [...line, ...waves], stretches: [], plain, left: plain, noise: plain }
+  if (changes.length + stretches.length === 0) return straight
+  const curve = polynomials(rows, Math.max(1, changes[0]?.curve.degree ?? 0))
   const steps = stepsAt(
-    values.length,
+    n,
     changes.map(({ index }) => index),
   )
-  const curve = polynomials(rows, Math.max(1, changes[0]?.curve.degree ?? 0))
-  const levels = [...steps, ...stretches.map((stretch) => columnOf(values.length, stretch))]
-  const rest = residualsOf(values, curve, [...seasons, ...levels]).left
-  return dot(rest, rest) > ROUNDING * dot(values, values) ? rest : left
+  const columns = [...curve, ...waves, ...steps]
+  const beside = stretches.map((stretch) => columnOf(n, stretch))
+  const { beside: left, left: noise } = residualsOf(values, columns, beside)
+  return isRounding(noise, values) ? straight : { columns, stretches: beside, plain, left, noise }
 }
+
+/** Removes the bends of the line, too. */
+function besideBends(
+  values: readonly number[],
+  { columns, stretches }: Explained,
+  bends: readonly number[][],
+): Pick<Explained, 'left' | 'noise'> {
+  const { beside, left } = residualsOf(values, [...columns, ...bends], stretches)
+  return { left: beside, noise: left }
+}
+
+const isRounding = (residuals: ArrayLike<number>, values: readonly number[]): boolean =>
+  dot(residuals, residuals) <= ROUNDING * dot(values, values)
 
 /** Returns the correlation of residuals over pairs one step apart. */
 function neighbours(residuals: ArrayLike<number>, rows: readonly number[]): number | null {
@@ -124,15 +171,10 @@ function neighbours(residuals: ArrayLike<number>, rows: readonly number[]): numb
 }
 
 /** Compares normal likelihoods of the values and of their logarithms (with the Jacobian of the logarithm). */
-function prefersLog(
-  values: readonly number[],
-  left: ArrayLike<number>,
-  columns: readonly (readonly number[])[],
-  beside: readonly (readonly number[])[],
-): boolean {
+function prefersLog(values: readonly number[], { columns, left }: Explained): boolean {
   if (values.some((value) => !(value > 0))) return false
   const logs = values.map((value) => Math.log(value))
-  const logLeft = residualsOf(logs, columns, beside).left
+  const logLeft = residualsOf(logs, columns).left
   const plain = dot(left, left)
   const logged = dot(logLeft, logLeft)
   if (!(plain > 0) || !(logged > 0)) return false
@@ -149,6 +191,15 @@ function excessKurtosis(residuals: ArrayLike<number>): number {
   let fourth = 0
   for (let row = 0; row < n; row++) fourth += residuals[row]! ** 4
   return fourth / n / second ** 2 - 3
+}
+
+/** Returns the residuals without the largest one, less their mean. */
+function withoutFarthest(residuals: Float64Array): Float64Array {
+  const most = residuals.reduce((size, value) => Math.max(size, Math.abs(value)), 0)
+  const farthest = residuals.findIndex((value) => Math.abs(value) === most)
+  const rest = residuals.filter((_, row) => row !== farthest)
+  const mean = rest.reduce((sum, value) => sum + value, 0) / rest.length
+  return rest.map((value) => value - mean)
 }
 
 function areCounts(values: readonly number[], unit: number): boolean {

@@ -220,6 +220,42 @@ test('a level that changes or comes back makes no neighbours alike, and noise th
   assert.ok((await told(`case when i < 90 then 20 else 10 end + ${wandering}`)).includes(alike))
 })
 
+test('a bend of the line makes no neighbours alike, and noise that wanders about it does', async () => {
+  const noise = (row: string): string =>
+    Array.from({ length: 6 }, (_, nth) => `(hash(${row}, ${nth}) % 1000003) / 1000003.0`).join(' + ')
+  const told = async (v: string) =>
+    read(await relation(`select date '2024-01-01' + i::int as t, ${v} as v from range(300) t(i)`))
+  for (const line of ['least(i, 150)', 'i * i / 500.0', '100 * exp(0.006 * i)', '150 - abs(i - 200)']) {
+    const bent = await told(`${line} + 7 * (${noise('i')})`)
+    assert.equal(bent.diagnosis.autocorrelated, false, line)
+    assert.ok(bent.bends.length > 0, line)
+  }
+  assert.deepEqual((await told(`i + 7 * (${noise('i')})`)).bends, [])
+  const wandering = [0, 1, 2, 3, 4].map((back) => noise(`i - ${back}`)).join(' + ')
+  const alike = await told(`least(i, 150) + ${wandering}`)
+  assert.equal(alike.diagnosis.autocorrelated, true)
+})
+
+test('tails and a log scale are judged beside changes of level', async () => {
+  const noise = `((hash(i) % 1000003) / 1000003.0 - 0.5)`
+  const told = async (v: string) =>
+    read(await relation(`select date '2024-01-01' + i::int as t, ${v} as v from range(200) t(i)`))
+  const level = 'case when i < 90 then 100 else 200 end'
+  const spike = await told(`${level} + case when i = 40 then 60 else 0 end + 10 * ${noise}`)
+  assert.equal(spike.diagnosis.level_shifts.length, 1)
+  assert.equal(spike.diagnosis.heavy_tails, true)
+  assert.match(
+    spike.doubts.map(({ says }) => says).join(' '),
+    /One value lies much farther out than the rest\./u,
+  )
+  const two = await told(`${level} + case when i in (40, 150) then 60 else 0 end + 10 * ${noise}`)
+  assert.match(
+    two.doubts.map(({ says }) => says).join(' '),
+    /A few values lie much farther out than the rest\./u,
+  )
+  assert.equal((await told(`${level} + 10 * ${noise}`)).diagnosis.log_scale, false)
+})
+
 test('empty, constant and one-value series have a diagnosis without claims', async () => {
   for (const sql of [
     `select date '2024-01-01' as t, 1.0 as v where false`,

@@ -48,6 +48,8 @@ export interface ReadSeries {
   rows: number[]
   seasons: FoundSeason[]
   changes: LevelChange[]
+  /** The columns that bend the line of the series. There are none if the line is straight. */
+  bends: number[][]
   measure: Measure
   diagnosis: Diagnosis
   doubts: Doubt[]
@@ -70,13 +72,13 @@ export async function readSeries(
       ? withZeros(cut.series, gapped)
       : { series: cut.series, grid: gapped }
   const rows = [...grid.observed.keys()].filter((row) => grid.observed[row])
-  const { diagnosis, seasons, changes } = diagnose(series, grid, rows, {
+  const { diagnosis, seasons, changes, bends, one_far } = diagnose(series, grid, rows, {
     time_zone: context.time_zone,
     partial_last: cut.last,
     gaps: { n: missing, treated: options.missing === 'zero' ? 'zero' : 'missing' },
   })
-  const doubts = [...cut.doubts, ...doubtsOf(series, grid, diagnosis, options)]
-  return { series, grid, rows, seasons, changes, measure, diagnosis, doubts }
+  const doubts = [...cut.doubts, ...doubtsOf({ series, grid, diagnosis, one_far }, options)]
+  return { series, grid, rows, seasons, changes, bends, measure, diagnosis, doubts }
 }
 
 interface WithoutPartial {
@@ -154,7 +156,14 @@ function withZeros(series: Series, grid: Grid): { series: Series; grid: Grid } {
 const isYear = (time: Time): boolean =>
   typeof time === 'number' && Number.isInteger(time) && time >= 1000 && time < 3000
 
-function doubtsOf(series: Series, grid: Grid, diagnosis: Diagnosis, options: SeriesOptions): Doubt[] {
+interface Doubted {
+  series: Series
+  grid: Grid
+  diagnosis: Diagnosis
+  one_far: boolean
+}
+
+function doubtsOf({ series, grid, diagnosis, one_far }: Doubted, options: SeriesOptions): Doubt[] {
   const doubts: Doubt[] = []
   const { gaps } = diagnosis
   const step = series.times.every(isYear) ? 'year' : countedStep(grid.step)
@@ -180,7 +189,12 @@ function doubtsOf(series: Series, grid: Grid, diagnosis: Diagnosis, options: Ser
       ),
     )
   if (diagnosis.heavy_tails)
-    doubts.push(doubt('tails_heavy', 'A few values lie much farther out than the rest.'))
+    doubts.push(
+      doubt(
+        'tails_heavy',
+        `${one_far ? 'One value lies' : 'A few values lie'} much farther out than the rest.`,
+      ),
+    )
   if (grid.step.unit === 'order' && series.times.length > 3)
     doubts.push(
       doubt(

@@ -17,8 +17,10 @@ import type { FoundSeason } from '../../series/calendar-seasons.ts'
 import { type Grid, stepName } from '../../series/grid.ts'
 import { judgeLine } from '../../series/line.ts'
 import type { Series } from '../../series/load.ts'
+import { persistentFits } from '../../series/persistence/persistent-fits.ts'
 import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../../series/read.ts'
-import { spanOf } from '../../series/spans.ts'
+import { lineColumn, seasonColumns } from '../../series/seasons.ts'
+import { inWords, spanOf } from '../../series/spans.ts'
 import { allAlike, seasonTooLong, tooFew } from '../../verdicts/common-doubts.ts'
 import { measureOf, opening } from '../../verdicts/measure.ts'
 import { withArticle } from '../../verdicts/nouns.ts'
@@ -127,7 +129,7 @@ export const trend: Method = {
       headline: (grade) => headline(read, fields, grade),
       grade: found.direction === 'none' ? 'unclear' : gradeOf(found.p),
       evidence: evidence(read.measure.label, n, name, fields),
-      doubts: byTimes(read.doubts),
+      doubts: [...byTimes(read.doubts), ...(given.test === 'auto' ? uneven(read, found) : [])],
     })
     return {
       ...told,
@@ -172,6 +174,31 @@ const byTimes = (doubts: readonly Doubt[]): Doubt[] =>
         )
       : one,
   )
+
+/** Returns the doubt that a trend bends, with its change in either half of the rows. */
+function uneven({ series, grid, rows, seasons, changes, bends, measure }: ReadSeries, found: Found): Doubt[] {
+  if (bends.length === 0 || changes.length > 0 || found.direction === 'none') return []
+  const line = [series.values.map(() => 1), lineColumn(rows), ...bends]
+  const waves = seasons.flatMap(({ period }) => seasonColumns(rows, period))
+  const fits = persistentFits(series.values, [...line, ...waves])
+  if (fits.length === 0) return []
+  const { coefficients } = fits.reduce((best, fit) => (fit.weight > best.weight ? fit : best))
+  const at = (row: number): number =>
+    series.unit * line.reduce((sum, column, place) => sum + coefficients[place]! * column[row]!, 0)
+  const middle = rows.length >> 1
+  const [early, late] = [at(middle) - at(0), at(rows.length - 1) - at(middle)]
+  const size = (change: number): string =>
+    `by about ${changeOf(change, measure, Math.max(Math.abs(early), Math.abs(late)) / 10)}`
+  const verb = (change: number): string => (change > 0 ? 'rose' : 'fell')
+  const then = early * late > 0 ? '' : `${verb(late)} `
+  const until = inWords(series.times[middle]!, grid)
+  return [
+    doubt(
+      'form_wrong',
+      `The ${found.direction === 'increasing' ? 'rise' : 'fall'} was not even: until ${until} ${measure.label} ${verb(early)} ${size(early)}, and since then ${then}${size(late)}.`,
+    ),
+  ]
+}
 
 /** Returns the steps of the rows if the calendar makes them even, else the times themselves. */
 function rowsOf(series: Series, grid: Grid): number[] {
