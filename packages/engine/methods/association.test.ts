@@ -205,7 +205,18 @@ test('two flags go together as categories, and a flag beside a number makes two 
   assert.match(both.headline, /most of all member "[01]" with returned "[01]"\.$/)
   const one = await outcomeOf(association, flags, { x: 'member', y: 'spend' })
   assert.equal(one.kind, 'number by category')
-  assert.match(one.headline, /: member "1" is higher than member "0", by about 4\.99 on average/)
+  assert.match(one.headline, / higher in member "1" than in member "0", by about 4\.99 on average/)
   const asked = await outcomeOf(association, flags, { x: 'member', y: 'returned', test: 'pearson' })
   assert.equal(asked.kind, 'numbers')
+})
+
+test('what never changes is named, and nothing is said to go with it', async () => {
+  const table = await relation(`select 5 as price, i as orders, 7 as rooms from range(20) t(i)`)
+  const told = async (x: string, y: string) => (await outcomeOf(association, table, { x, y })).headline
+  assert.equal(await told('price', 'orders'), 'Price never changes, so nothing can go with it.')
+  assert.equal(await told('orders', 'rooms'), 'Rooms never change, so nothing can go with them.')
+  assert.equal(
+    await told('price', 'rooms'),
+    'Neither price nor rooms ever changes, so they cannot go together.',
+  )
 })

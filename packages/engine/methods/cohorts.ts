@@ -13,6 +13,7 @@ import { normalUpperQuantile } from '../numeric/distributions.ts'
 import { leftOut } from '../verdicts/common-doubts.ts'
 import { measureOf } from '../verdicts/measure.ts'
 import { nounsOf } from '../verdicts/nouns.ts'
+import { alone, periodInWords } from '../verdicts/times.ts'
 import { doubt, gradeOf, lesser, stopped, verdict } from '../verdicts/verdict.ts'
 import { brief, CERTAINTY, quoted, shareOf } from '../verdicts/words.ts'
 import { testRates, wilson } from './shared/arms.ts'
@@ -72,7 +73,7 @@ export const cohorts: Method = {
     const found = extremesOf(rows)
     const told = verdict({
       headline: curve[1]
-        ? headline(curve, unitOf(every, context.meanings.get(time.toLowerCase())), found)
+        ? headline(curve, unitOf(every, listed, context.meanings.get(time.toLowerCase())), found)
         : '',
       grade: found?.named ? lesser('firm', gradeOf(found.p)) : 'firm',
       evidence: evidence({ id: measureOf(context.meanings, id).label, n, listed, complete, curve, found }),
@@ -180,9 +181,17 @@ interface Unit {
   named: (who: 'the newcomers' | 'those', cohort: string) => string
 }
 
-function unitOf(every: Period, meaning: ColumnMeaning | undefined): Unit {
-  const named: Unit['named'] = (_, cohort) => quoted(cohort)
-  if (typeof every === 'string') return { one: every, many: `${every}s`, named }
+function unitOf(every: Period, listed: readonly Bucket[], meaning: ColumnMeaning | undefined): Unit {
+  const named: Unit['named'] = (who, cohort) => `${who} of ${quoted(cohort)}`
+  if (typeof every === 'string')
+    return {
+      one: every,
+      many: `${every}s`,
+      named: (who, cohort) => {
+        const { start } = listed.find(({ label }) => label === cohort)!
+        return `${who} of ${alone(periodInWords(start, every))}`
+      },
+    }
   if (!meaning?.label) return { one: 'period', many: 'periods', named }
   const { one, many } = nounsOf(meaning.label)
   return { one, many, named: (who, cohort) => `${who} of ${one} ${quoted(cohort)}` }

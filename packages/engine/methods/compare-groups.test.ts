@@ -55,7 +55,7 @@ test('few skewed values are compared by ranks, and the reason is told', async ()
   assert.match(String(found.reason), /far from normal/)
   assert.match(
     found.headline,
-    /^There is \w+ a difference in v: g "b" is higher than g "a"; the middle value is 5\.3 against 1\.3\.$/,
+    /^V is \w+ higher in g "b" than in g "a"; the middle value is 5\.3 against 1\.3\.$/,
   )
 })
 
@@ -91,7 +91,7 @@ test('pairs are compared within their units', async () => {
   close(auto.p, 0.016176627434908088)
   assert.match(
     auto.headline,
-    /^There is probably a difference in v: g "before" is higher than g "after", by about 0\.43 on average\.$/,
+    /^V is probably higher in g "before" than in g "after", by about 0\.43 on average\.$/,
   )
   const ranks = await ask({ before, after }, { paired: 'u', test: 'signed_rank' })
   close(ranks.p, 0.0390625)
@@ -122,7 +122,7 @@ test('constants that differ do differ, and equal ones are nothing to compare', a
   const many = (value: number) => Array.from({ length: 12 }, () => value)
   const apart = await ask({ a: many(1), b: many(2) })
   assert.equal(apart.grade, 'firm')
-  assert.match(apart.headline, /g "b" is higher than g "a"/)
+  assert.match(apart.headline, /higher in g "b" than in g "a"/)
   const same = await ask({ a: many(1), b: many(1) })
   assert.deepEqual([same.grade, same.blockers[0]!.code], ['withheld', 'constant'])
   const one = await ask({ a: many(1) })
@@ -181,7 +181,7 @@ test('two values a group say nothing of their spread, and few values carry a war
   assert.deepEqual([few.grade, few.caveats[0]!.code], ['firm', 'too_few'])
   assert.match(
     few.headline,
-    /^There is clearly a difference in v: g "b" is higher than g "a", by about 99 on average \(100 against 1\)\.$/,
+    /^V is clearly higher in g "b" than in g "a", by about 99 on average \(100 against 1\)\.$/,
   )
 })
 

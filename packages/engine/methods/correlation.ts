@@ -11,7 +11,7 @@ import type { Doubt, Grade } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
 import type { Static } from 'typebox'
 import { type Meanings, measureOf, opening } from '../verdicts/measure.ts'
-import { verbFor } from '../verdicts/nouns.ts'
+import { comparative, verbFor } from '../verdicts/nouns.ts'
 import { doubt, gradeOf, LIKELY, lesser, verdict } from '../verdicts/verdict.ts'
 import { CERTAINTY } from '../verdicts/words.ts'
 import { hiddenGroup } from './relations/hidden-group.ts'
@@ -182,7 +182,7 @@ function headline(grade: Grade, pairs: readonly Told[], given: Options, meanings
   const how =
     sizeOf(best, given) > 0
       ? `${opening(name(best.x))} and ${name(best.y)} ${sure} rise together${held}`
-      : `Higher ${name(best.x)} ${sure} ${verbFor(name(best.x), 'goes', 'go')} with lower ${name(best.y)}${held}`
+      : `${opening(comparative(measureOf(meanings, best.x), true))} ${sure} ${verbFor(name(best.x), 'goes', 'go')} with ${comparative(measureOf(meanings, best.y), false)}${held}`
   const weak = Math.abs(sizeOf(best, given)) < 0.1 ? ', but weakly' : ''
   if (pairs.length === 1) return `${how}${weak}.`
   const all = count(pairs.length, 'pair')

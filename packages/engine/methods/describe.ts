@@ -354,7 +354,7 @@ function doubtsOf(measure: Measure, described: Description): Doubt[] {
     found.push(
       doubt(
         'series_autocorrelated',
-        `Neighbouring rows of ${label} are alike; as a series they say less about its average than their number suggests.`,
+        `Neighbouring rows of ${label} are alike; as a series they say less about the average than their number suggests.`,
       ),
     )
   return found

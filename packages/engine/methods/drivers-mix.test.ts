@@ -136,7 +136,7 @@ test('numerators whose denominators are gone are told as such, and nothing else 
   assert.deepEqual(named(both), [{ country: 'DE', channel: 'mail', kind: 'rate' }])
   assert.match(
     both.headline ?? '',
-    /: more than all of the rise came with orders of channel "paid" without visits; against it country "DE" and channel "mail" fell by .*; everything else was level\.$/u,
+    /: more than all of the rise came with orders of channel "paid" without visits; against the rise, country "DE" and channel "mail" fell by .*; everything else was level\.$/u,
   )
 })
 

@@ -237,7 +237,7 @@ function unseenOf(lie: Lie | null, { told }: Causes, { time, expected }: Options
   const what =
     lie === 'unseen'
       ? 'The noise of the parts may hide a cause'
-      : 'Of so few parts none can be told as the cause'
+      : 'A cause may still lie in one of so few parts'
   return [doubt('cause_unseen', `${what}${remedy}.`)]
 }
 
@@ -264,7 +264,7 @@ function doubtsOf(
     )
   if (segments.some((segment) => segment.segment === OTHER))
     doubts.push(
-      doubt('values_combined', `Beyond the ${MOST} largest segments the others are one, "${OTHER}".`),
+      doubt('values_combined', `The segments beyond the ${MOST} largest are put together as "${OTHER}".`),
     )
   if (leaves.kept !== null)
     doubts.push(

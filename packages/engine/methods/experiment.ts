@@ -210,7 +210,7 @@ function stopsOf(given: Options, units: Units, control: string | null, judged: r
     stops.push(
       doubt(
         'too_few',
-        `The control, ${quoted(given.control)}, has no rows; there are ${enumeration(names.slice(0, 5).map(quoted))}.`,
+        `There are no rows of ${quoted(given.control)}, with which the other arms are to be compared; the data have ${enumeration(names.slice(0, 5).map(quoted))}.`,
       ),
     )
   else if (!judged.some(({ primary, effect }) => primary && effect)) stops.push(whyUntested(judged, many))

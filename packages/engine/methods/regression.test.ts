@@ -6,7 +6,7 @@ import { normalQuantile } from '../numeric/distributions.ts'
 import { anova } from './anova.ts'
 import { describe } from './describe.ts'
 import { regression } from './regression.ts'
-import { columnsOf, outcomeOf } from './relation-fixture.ts'
+import { columnsOf, outcomeOf, relation } from './relation-fixture.ts'
 import { MethodError } from './shared/method.ts'
 
 const file = path.join(import.meta.dirname, '../../../test/accuracy/tests.json')
@@ -162,3 +162,18 @@ function noise(seed: number): () => number {
     return normalQuantile(state / 2_147_483_647)
   }
 }
+
+test('more of what is counted goes with more or fewer, in words of one more', async () => {
+  const table = await relation(
+    `select 1 + i % 2 as rooms, 50 + 9 * (i % 2) + hash(i) % 7 as orders, 90 - 9 * (i % 2) - hash(i) % 7 as complaints from range(80) t(i)`,
+  )
+  const told = async (y: string) => (await outcomeOf(regression, table, { y, x: ['rooms'] })).headline
+  assert.match(
+    await told('orders'),
+    /^More rooms clearly go with more orders: each further room comes with about [\d.]+ more\.$/u,
+  )
+  assert.match(
+    await told('complaints'),
+    /^More rooms clearly go with fewer complaints: each further room comes with about [\d.]+ fewer\.$/u,
+  )
+})

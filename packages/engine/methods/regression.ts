@@ -14,7 +14,7 @@ import { Type } from '@assay/model/schema'
 import type { Static } from 'typebox'
 import { leftOut } from '../verdicts/common-doubts.ts'
 import { type Meanings, type Measure, measureOf, opening } from '../verdicts/measure.ts'
-import { verbFor } from '../verdicts/nouns.ts'
+import { comparative, isCounted, singular, verbFor } from '../verdicts/nouns.ts'
 import { doubt, gradeOf, LIKELY, verdict } from '../verdicts/verdict.ts'
 import { brief, CERTAINTY, changeOf, shareOf } from '../verdicts/words.ts'
 import { checkDoubts, NO_CHECKS } from './regress/checks.ts'
@@ -252,21 +252,25 @@ function headline(
     given.x.some((term) => namedTerm(term).column === lead.column && namedTerm(term).power > 1)
   )
     return `There is ${CERTAINTY[grade]} a link between ${x.label} and ${measure.label}, along a curve${others}.`
-  return `Higher ${x.label} ${CERTAINTY[grade]} ${verbFor(x.label, 'goes', 'go')} with ${response(given, measure, up)}${others}: ${rate(lead, step, given, measure, x)}${bent ? ' on average' : ''}.` // Along a curve no single step has this effect.
+  return `${opening(comparative(x, true))} ${CERTAINTY[grade]} ${verbFor(x.label, 'goes', 'go')} with ${response(given, measure, up)}${others}: ${rate(lead, step, given, measure, x)}${bent ? ' on average' : ''}.` // Along a curve no single step has this effect.
 }
 
-/** Says "higher revenue", or for true or false "a higher rate of paid". */
-function response({ family }: Options, { label }: Measure, up: boolean): string {
+/** Says "higher revenue", "more orders", or for true or false "a higher rate of paid". */
+function response({ family }: Options, measure: Measure, up: boolean): string {
+  if (family !== 'logistic') return comparative(measure, up)
+  const { label } = measure
   const way = up ? 'higher' : 'lower'
-  if (family !== 'logistic') return `${way} ${label}`
   const bare = label.replace(/^the /u, '')
   return `a ${way} ${/^(?:rate|share) /u.test(bare) ? bare : `rate of ${bare}`}`
 }
 
 function rate(lead: Coefficient, step: number, { family }: Options, measure: Measure, x: Measure): string {
-  const each = `each step of ${changeOf(step, x)} in ${x.label}`
+  const each =
+    step === 1 && isCounted(x)
+      ? `each further ${singular(x.label)}`
+      : `each step of ${changeOf(step, x)} in ${x.label}`
   const estimate = (lead.estimate ?? 0) * step
-  const more = estimate > 0 ? 'more' : 'less'
+  const more = estimate > 0 ? 'more' : isCounted(measure) ? 'fewer' : 'less'
   if (family === 'gaussian') {
     const half = lead.low === null || lead.high === null ? null : ((lead.high - lead.low) / 2) * step
     return `${each} comes with about ${changeOf(estimate, measure, half)} ${more}`

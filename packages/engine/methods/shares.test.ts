@@ -79,7 +79,10 @@ test('the best and the worst cohort are named only where chance does not explain
   )
   assert.deepEqual(codes(noise.caveats), ['many_tests'])
   const real = await stay(returning(50, 20, 50, 50, 80, 50))
-  assert.match(real.headline, /"4" clearly did better \(80 %\) than "1" \(20 %\)\.$/)
+  assert.match(
+    real.headline,
+    /; the newcomers of "4" clearly did better \(80 %\) than those of "1" \(20 %\)\.$/,
+  )
 })
 
 test('cells of periods that are not over are empty', async () => {

@@ -101,7 +101,7 @@ export const CODES = {
   },
   series_autocorrelated: {
     kind: 'caveat',
-    rule: 'Neighbouring values are alike, or swing to and fro, beyond trend, season and changes of level; or neighbouring rows without a date are.',
+    rule: 'Neighbouring values are alike, or swing to and fro, beyond trend (straight or bent), season and changes of level; or neighbouring rows without a date are.',
     threshold:
       'lag-1 autocorrelation of the residuals beyond 2.58 standard errors; 0.5 of rows without a date',
     reason:
@@ -133,8 +133,8 @@ export const CODES = {
   },
   form_wrong: {
     kind: 'caveat',
-    rule: 'The residuals show a curve (RESET) or a changing spread (Breusch-Pagan).',
-    threshold: 'p below 0.01',
+    rule: 'The residuals show a curve (RESET) or a changing spread (Breusch-Pagan). A trend bends.',
+    threshold: 'p below 0.01; a bend that lowers the criterion of Schwarz by 6',
     reason: 'A straight line through a curve is right nowhere.',
   },
   mix_hides_rates: {
@@ -184,7 +184,7 @@ export const CODES = {
     kind: 'caveat',
     rule: 'There are too few earlier changes to say whether one is unusual, too few values for the range of a forecast, or too few years for what drivers expects of a season of the year.',
     threshold:
-      '8 earlier changes; 24 values of a forecast; two years before the period that drivers explains',
+      '8 earlier changes, 19 if all of them are alike; 24 values of a forecast; two years before the period that drivers explains',
     reason: 'The change and the forecast stand; what is usual here is not known yet.',
   },
   no_base: {

@@ -1,5 +1,5 @@
 /** Forms the singular and the plural of nouns: "1 week", "3 weeks", "1 person", "3 people", "2 series". */
-import { readable } from './measure.ts'
+import { type Measure, readable } from './measure.ts'
 
 const IRREGULAR: Record<string, string> = {
   child: 'children',
@@ -75,8 +75,28 @@ export function withArticle(noun: string): string {
  * like decides.
  */
 export function verbFor(label: string, one = 'is', many = 'are'): string {
-  const [head = label] = label.toLowerCase().split(/ (?:of|per|in|for|from|to|at|by|with|on|a|an) /u)
+  const head = headOf(label)
   return singular(head) === head ? one : many
+}
+
+/** Returns the noun that decides, with the words before it: "returned orders" of "returned orders per day". */
+const headOf = (label: string): string =>
+  label.toLowerCase().split(/ (?:of|per|in|for|from|to|at|by|with|on|a|an) /u)[0] ?? label
+
+/** Plurals of sizes: prices become higher, and not more. */
+const SIZES =
+  /\b(?:ages|amounts|averages|balances|costs|degrees|densities|depths|distances|durations|earnings|emissions|expenses|fees|gains|grades|heights|incomes|lengths|levels|losses|margins|marks|means|odds|percentages|pressures|prices|profits|proportions|rates|ratings|revenues|salaries|sales|savings|scores|shares|speeds|taxes|temperatures|times|values|volumes|wages|weights|widths|yields)$/u
+
+/** Tells whether a measure is of things that are counted, such as orders. */
+export function isCounted({ label, unit, fmt }: Measure): boolean {
+  const plain = unit === null && !/^(?:eur|gbp|jpy|usd|pct|pts)/iu.test(fmt ?? '')
+  return plain && verbFor(label) === 'are' && !SIZES.test(headOf(label))
+}
+
+/** Says "more orders", "fewer orders", "a higher price" without its article, "lower sales". */
+export function comparative(measure: Measure, up: boolean): string {
+  const [more, less] = isCounted(measure) ? ['more', 'fewer'] : ['higher', 'lower']
+  return `${up ? more : less} ${measure.label}`
 }
 
 function lastWord(phrase: string, change: (word: string) => string): string {

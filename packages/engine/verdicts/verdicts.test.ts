@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { CODES } from './codes.ts'
 import { measureOf, NO_MEANINGS, readable } from './measure.ts'
-import { withArticle } from './nouns.ts'
+import { comparative, withArticle } from './nouns.ts'
 import { timeInWords } from './times.ts'
 import { doubt, gradeOf, verdict } from './verdict.ts'
 import {
@@ -103,6 +103,8 @@ test('numbers, shares and changes read as an editor writes them', () => {
     [both([0.01, 0.0231], { ...share, fmt: 'pts1' }), '1 point to 2.31 points'],
     [both([0.012, 0.0231], { ...share, fmt: 'pts1' }), '1.2 to 2.31 points'],
     [amount(1_234_567, money), '€1.23 million'],
+    [amount(0.5, money), '€0.50'],
+    [changeOf(-3.34, money, 9), '€3.30'],
     [amount(-3.456, plain), 'minus 3.46'],
     [amount(21_961.39, plain), '22,000'],
     [amount(0, plain), '0'],
@@ -198,4 +200,16 @@ test('dates read as a reader says them', () => {
   assert.equal(timeInWords('2001-06-18', 'week'), 'the week of 18 June 2001')
   assert.equal(timeInWords('2001-06-18T14:30:00Z'), '18 June 2001, 14:30')
   assert.equal(timeInWords(1898), '1898')
+})
+
+test('what is counted becomes more or fewer, and a size higher or lower', () => {
+  const of = (name: string, meaning: object = {}) => ({ ...measureOf(NO_MEANINGS, name), ...meaning })
+  assert.equal(comparative(of('rooms'), true), 'more rooms')
+  assert.equal(comparative(of('page_views'), false), 'fewer page views')
+  assert.equal(comparative(of('returned_orders per customer'), false), 'fewer returned orders per customer')
+  assert.equal(comparative(of('prices'), true), 'higher prices')
+  assert.equal(comparative(of('unit_costs'), false), 'lower unit costs')
+  assert.equal(comparative(of('price'), true), 'higher price')
+  assert.equal(comparative(of('orders', { unit: 'EUR' }), true), 'higher orders')
+  assert.equal(comparative(of('late_flights', { fmt: 'pct1' }), true), 'higher late flights')
 })

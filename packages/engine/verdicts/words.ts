@@ -155,7 +155,8 @@ function withUnit(size: number, measure: Measure, step?: number | null): string 
   if (isPoints(measure)) return pointsOf(told)
   const text = brief(size, step)
   const currency = CURRENCIES[(measure.unit ?? measure.fmt ?? '').toLowerCase().replace(/\d?[kmb]?$/u, '')]
-  if (currency) return `${currency}${text}`
+  // Cents have two digits, and yen have none.
+  if (currency) return `${currency}${currency !== '¥' && /^\d\.\d$/u.test(text) ? `${text}0` : text}`
   if (measure.unit === null) return text
   return `${text} ${text === '1' ? oneOf(measure.unit) : measure.unit}`
 }

@@ -373,7 +373,7 @@ function causesInWords(
   const behind = against.filter(staysBehind)
   const turned = against.filter((cause) => !staysBehind(cause))
   const counter = joined(
-    turned.length === 0 ? '' : `against it ${partsInWords(found, turned, measure, labels)}`,
+    turned.length === 0 ? '' : `against the ${noun}, ${partsInWords(found, turned, measure, labels)}`,
     behind.length === 0 ? '' : partsInWords(found, behind, measure, labels),
   )
   const large = along.filter((cause) => matters(cause, found))

@@ -7,7 +7,7 @@ import { doubt, lesser } from '../../verdicts/verdict.ts'
 import { against, amount, brief, CERTAINTY, changeOf, quoted, shareOf } from '../../verdicts/words.ts'
 import { type Decisive, gradeAt } from '../ab-test/influence.ts'
 import { better } from '../ab-test/words.ts'
-import { figure, probability, signed } from '../shared/sentence.ts'
+import { enumeration, figure, probability, signed } from '../shared/sentence.ts'
 import type { Metric } from './options.ts'
 import { isBetter, type Judged } from './results.ts'
 
@@ -147,7 +147,7 @@ export function evidence(told: Told): string {
     const { margin } = one.result
     const beyond = margin === null ? '' : ` against a loss of ${changeOf(margin, measure)}`
     const level = `${+(told.confidence * 100).toPrecision(4)} % ${told.sequential ? 'always-valid ' : ''}interval`
-    return `${metric}, ${quoted(arm)} ${shown(estimate!)}${unit} (${level} ${shown(low)} to ${shown(high)}${lift(one.result)}; ${probability(q)} adjusted${beyond}, n = ${figure(one.arm.n)} and ${figure(one.control.n)})`
+    return `${metric}, ${quoted(arm)} ${shown(estimate!)}${unit} (${level} ${shown(low)} to ${shown(high)}${lift(one.result, told.control)}; ${probability(q)} adjusted${beyond}, n = ${figure(one.arm.n)} and ${figure(one.control.n)})`
   })
   const more = told.judged.length > 4 ? `; and ${told.judged.length - 4} more` : ''
   const { now } = told.power
@@ -170,13 +170,13 @@ function losing({ judged }: Told): boolean {
 }
 
 /**
- * Says "; relative to the control +27.4 %, +24.9 % to +29.8 %". The interval has the level of the result's interval.
+ * Says "; relative to "old" +27.4 %, +24.9 % to +29.8 %". The interval has the level of the result's interval.
  */
-function lift({ relative, relative_low, relative_high }: Judged['result']): string {
+function lift({ relative, relative_low, relative_high }: Judged['result'], control: string): string {
   if (relative === null || relative_low === null || relative_high === null) return ''
   const half = 50 * (relative_high - relative_low)
   const shown = (value: number): string => `${signed(100 * value, half)} %`
-  return `; relative to the control ${shown(relative)}, ${shown(relative_low)} to ${shown(relative_high)}`
+  return `; relative to ${quoted(control)} ${shown(relative)}, ${shown(relative_low)} to ${shown(relative_high)}`
 }
 
 export function gradeOfAll(judged: readonly Judged[]): Exclude<Grade, 'withheld'> {
@@ -187,25 +187,25 @@ export function gradeOfAll(judged: readonly Judged[]): Exclude<Grade, 'withheld'
 /** Returns the caveats that hold for all metrics together. */
 export function caveatsOfAll(told: Told): Doubt[] {
   const tested = told.judged.filter(({ effect }) => effect !== null).length
-  const flat = told.judged.filter(({ effect }) => effect === null).map(({ result }) => result.metric)
+  const flat = told.judged.filter(({ effect }) => effect === null)
   const left = told.judged.reduce((most, { units }) => Math.max(most, units.left), 0)
   return [
     ...(tested > 1
       ? [doubt('many_tests', `${tested} comparisons were made; their certainty allows for that.`)]
       : []),
-    ...(flat.length > 0 && tested > 0
-      ? [
-          doubt(
-            'constant',
-            `${[...new Set(flat)]
-              .slice(0, 5)
-              .map((name) => opening(readable(name)))
-              .join(', ')} cannot be compared: too few units, or nothing varies.`,
-          ),
-        ]
-      : []),
+    ...(flat.length > 0 && tested > 0 ? [doubt('constant', untested(flat, nounsOf(told.unit).many))] : []),
     ...leftOut(left, 'without a value', nounsOf(told.unit)),
   ]
+}
+
+/** Says "Visits and returns cannot be compared: all users have the same." */
+function untested(flat: readonly Judged[], many: string): string {
+  const names = [...new Set(flat.map(({ result }) => readable(result.metric)))].slice(0, 5)
+  const same = flat.every(
+    ({ units, control, arm }) => !units.beyond && !units.ratio && control.n > 1 && arm.n > 1,
+  )
+  const why = same ? `all ${many} have the same` : `too few ${many}, or nothing varies`
+  return `${opening(enumeration(names))} cannot be compared: ${why}.`
 }
 
 interface Subject {

@@ -9,7 +9,7 @@ import type { Group, GroupRows } from './rows.ts'
 
 type What = 'level' | 'spread' | 'distribution'
 
-/** Says `There is clearly a difference in delay: shop "A" is higher than shop "B", by about 3 minutes on average.` */
+/** Says `Delay is clearly higher in shop "A" than in shop "B", by about 3 minutes on average.` */
 export function headline(
   grade: Grade,
   rows: GroupRows,
@@ -46,13 +46,14 @@ export function headline(
     const gap = byMean && pair.estimate !== null ? Math.abs(pair.estimate) : 10 * size
     const half = pair.low === null || pair.high === null ? null : (pair.high - pair.low) / 2
     const { same, text } = against([of(high), of(low)], measure)
+    const higher = `${name} ${verbFor(measure.label)} ${sure} higher in ${up} than in ${down}`
     if (byMean)
-      return `There is ${sure} a difference in ${measure.label}: ${up} is higher than ${down}, by about ${changeOf(gap, measure, half)} on average${tested.test === 'paired_t' ? '' : same ? `; ${text}` : ` (${text})`}.`
+      return `${higher}, by about ${changeOf(gap, measure, half)} on average${tested.test === 'paired_t' ? '' : same ? `; ${text}` : ` (${text})`}.`
     const middle =
       of(high) > of(low) && tested.test !== 'signed_rank'
         ? `; the middle value is ${amount(of(high), measure, size)} against ${amount(of(low), measure, size)}`
         : ''
-    return `There is ${sure} a difference in ${measure.label}: ${up} is higher than ${down}${middle}.`
+    return `${higher}${middle}.`
   }
   const kind = byMean ? 'on average ' : 'middle value '
   return `There is ${sure} a difference in ${measure.label} ${between}: highest in ${up} (${kind}${amount(of(high), measure, size)}), lowest in ${down} (${amount(of(low), measure, size)}).`

@@ -149,6 +149,7 @@ test('what repeats every week is no change, and a change from one value througho
   })
   assert.deepEqual([few.grade, few.p], ['unclear', null])
   assert.match(few.headline, /down 50 % from 100 on 11 January 2024\.$/)
+  assert.match(few.summary, /All 10 earlier changes were alike: .* \(19 are needed\)\.$/u)
   assert.deepEqual([flat.grade, flat.direction], ['firm', 'decreasing'])
 })
 

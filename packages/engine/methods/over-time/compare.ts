@@ -15,7 +15,7 @@ import { Type } from '@assay/model/schema'
 import type { Static } from 'typebox'
 import { exactMean, variance } from '../../numeric/exact.ts'
 import { calendarSeasons } from '../../series/calendar-seasons.ts'
-import { chanceOfLastChange, LEAST_CHANGES } from '../../series/change.ts'
+import { chanceOfLastChange, LEAST_ALIKE, LEAST_CHANGES } from '../../series/change.ts'
 import { SERIES_OPTIONS } from '../../series/read.ts'
 import { leftOut } from '../../verdicts/common-doubts.ts'
 import { averageOf, type Measure, measureOf, opening } from '../../verdicts/measure.ts'
@@ -473,15 +473,7 @@ function doubtsOf(given: Options, pair: Pair, { relative, p, history }: Judged):
     const longer = more > 0 ? now : before
     doubts.push(doubt('periods_unequal', `${opening(longer)} has ${count(Math.abs(more), unit)} more.`))
   }
-  if (p === null && history < LEAST_CHANGES)
-    doubts.push(
-      doubt(
-        'history_short',
-        history === 0
-          ? 'There is no earlier change to judge this one by.'
-          : `Only ${count(history, 'earlier change')}: too few to say whether this one is unusual (${LEAST_CHANGES} are needed).`,
-      ),
-    )
+  if (p === null) doubts.push(doubt('history_short', shortHistory(history)))
   if (relative === null && pair.before !== pair.now) {
     const reason =
       pair.before * pair.now < 0
@@ -493,3 +485,10 @@ function doubtsOf(given: Options, pair: Pair, { relative, p, history }: Judged):
   }
   return doubts
 }
+
+const shortHistory = (history: number): string =>
+  history === 0
+    ? 'There is no earlier change to judge this one by.'
+    : history < LEAST_CHANGES
+      ? `Only ${count(history, 'earlier change')}: too few to say whether this one is unusual (${LEAST_CHANGES} are needed).`
+      : `All ${history} earlier changes were alike: too few to say whether another one is chance (${LEAST_ALIKE} are needed).`

@@ -301,7 +301,7 @@ function isWorse({ origins, known, mase, naive, exact }: Backtest): boolean {
 function untried({ model }: Forecast): string {
   if (model === 'constant') return 'beside what stands far out nothing ever changed, so no range can be told'
   return model.startsWith('intermittent')
-    ? 'this is the average over many times, and no single one of values that are mostly zero tells how right it is'
+    ? 'this is an average over many times, which values that are mostly zero can hardly confirm'
     : 'this cannot be tried on its own past'
 }
 

@@ -3,7 +3,7 @@ import type { Doubt } from '@assay/model/insight'
 import { SHAPIRO_MOST } from '../../numeric/tests/shapiro-wilk.ts'
 import { leftOut } from '../../verdicts/common-doubts.ts'
 import { type Meanings, measureOf, opening } from '../../verdicts/measure.ts'
-import { verbFor } from '../../verdicts/nouns.ts'
+import { comparative, verbFor } from '../../verdicts/nouns.ts'
 import { type DoubtsBy, doubt, gradeOf } from '../../verdicts/verdict.ts'
 import { shapeCheck } from '../groups/choose.ts'
 import { columnOf, groupSql, numberSql } from '../shared/columns.ts'
@@ -30,7 +30,7 @@ export async function ofNumbers(table: Relation, given: Options, meanings: Meani
             'too_few',
             `${thereAre(pair.n, 'row')} with both ${x} and ${y}; at least ${LEAST_PAIRS} are needed.`,
           )
-        : doubt('constant', `${opening(x)} or ${y} never changes, so nothing can go with it.`)
+        : doubt('constant', await whatNeverChanges(table, given, [x, y]))
     return { ...common, doubts: [stop, ...left] }
   }
   const choice =
@@ -59,7 +59,7 @@ export async function ofNumbers(table: Relation, given: Options, meanings: Meani
   const claim = (sure: string) =>
     (r ?? 0) > 0
       ? `${opening(x)} and ${y} ${sure} rise together${strength(Math.abs(r ?? 0))}${beside}.`
-      : `Higher ${x} ${sure} ${verbFor(x, 'goes', 'go')} with lower ${y}${strength(Math.abs(r ?? 0))}${beside}.`
+      : `${opening(comparative(both[0], true))} ${sure} ${verbFor(x, 'goes', 'go')} with ${comparative(both[1], false)}${strength(Math.abs(r ?? 0))}${beside}.`
   const stop =
     found.p === null
       ? [
@@ -76,6 +76,25 @@ export async function ofNumbers(table: Relation, given: Options, meanings: Meani
     doubts: [...stop, decided, ...hidden, ...doubts],
     claim,
   }
+}
+
+/** Says which of two columns has one value in all rows that have both. */
+async function whatNeverChanges(
+  table: Relation,
+  given: Options,
+  [x, y]: readonly [string, string],
+): Promise<string> {
+  const [first, second] = [numberSql(table, 'x', given.x), numberSql(table, 'y', given.y)]
+  const [row] = await table.query(
+    `select min(x) = max(x) as x, min(y) = max(y) as y
+     from (select ${first} as x, ${second} as y from ${table.relation}) where isfinite(x) and isfinite(y)`,
+  )
+  if (row!.x === true && row!.y === true)
+    return `Neither ${x} nor ${y} ever changes, so they cannot go together.`
+  if (row!.x !== true && row!.y !== true)
+    return `The values of ${x} or ${y} are too large, or too alike beside their size, to be compared.`
+  const still = row!.x === true ? x : y
+  return `${opening(still)} never ${verbFor(still, 'changes', 'change')}, so nothing can go with ${verbFor(still, 'it', 'them')}.`
 }
 
 async function chosen(

@@ -159,10 +159,10 @@ test('a difference of groups in association is told no surer than the correction
   const v = Array.from({ length: 40 }, (_, row) => ((row * 37) % 41) + (row % 2 ? 7 : 0))
   const table = await columnsOf({ v, g: v.map((_, row) => (row % 2 ? 'a' : 'b')) })
   const a = await outcomeOf(METHODS.association!, table, { x: 'v', y: 'g' })
-  assert.match(a.headline, /^There is clearly a difference in v/)
+  assert.match(a.headline, /^V is clearly higher in g/)
   const found = adjustAcross({ a, b: outcome({ p: 0.8 }), c: outcome({ p: 0.9 }), d: outcome({ p: 0.9 }) }).a!
   assert.equal(found.grade, 'likely')
-  assert.match(found.headline, /^There is probably a difference in v/)
+  assert.match(found.headline, /^V is probably higher in g/)
 })
 
 test('association of a few rows in groups doubts them and does not withhold them', async () => {

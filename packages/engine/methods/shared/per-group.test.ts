@@ -113,6 +113,6 @@ test('the code of what a group lacks stands for the whole, also where its headli
   )
   assert.equal(
     told.summary,
-    '2 values of g, each for itself; "g0": Every value of v is 7. The same kind of doubt holds for "g1".',
+    '2 values of g are described one by one; "g0": Every value of v is 7. The same kind of doubt holds for "g1".',
   )
 })

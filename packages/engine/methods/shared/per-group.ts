@@ -234,7 +234,7 @@ function headline({ label, one, many }: Words, groups: readonly Group[], best: G
       ? told
       : `${opening(partNamed(label, first.by))}: ${first.headline}`
   const tested = groups.some((group) => chanceOf(group) !== null)
-  if (!tested && sure.length === groups.length) return `${all}, each for itself; ${told}`
+  if (!tested && sure.length === groups.length) return `${all} are described one by one; ${told}`
   const answer = sure.every(({ grade }) => grade === 'firm') ? 'a clear answer' : 'a clear or probable answer'
   const every = groups.length === 2 ? `Both ${many}` : `All ${all}`
   const which = sure.length === groups.length ? every : `${sure.length} of ${all}`
