@@ -618,10 +618,10 @@ CREATE TABLE users (
   workspace_id TEXT NOT NULL REFERENCES workspaces,
   username TEXT NOT NULL,
   display_name TEXT,
-  -- Of a user who comes from a sign-in provider: who it is there.
+  -- The identity at the sign-in provider, of a user who comes from one.
   issuer TEXT,
   subject TEXT,
-  -- Until then what the provider gave is good: a life of a sign-in after the last one.
+  -- The end of the rights that the provider gave: one life of a sign-in after the last sign-in.
   admitted_until TEXT,
   password_hash TEXT,
   scopes TEXT NOT NULL,

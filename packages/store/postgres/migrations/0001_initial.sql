@@ -68,10 +68,10 @@ CREATE TABLE users (
   workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
   username text COLLATE "C" NOT NULL,
   display_name text,
-  -- Of a user who comes from a sign-in provider: who it is there.
+  -- The identity at the sign-in provider, of a user who comes from one.
   issuer text COLLATE "C",
   subject text COLLATE "C",
-  -- Until then what the provider gave is good: a life of a sign-in after the last one.
+  -- The end of the rights that the provider gave: one life of a sign-in after the last sign-in.
   admitted_until timestamptz(3),
   password_hash text,
   scopes json NOT NULL,
@@ -99,7 +99,7 @@ CREATE INDEX tokens_by_user ON tokens (workspace_id, user_id, name);
 CREATE INDEX tokens_by_time ON tokens (workspace_id, created_at, token_id);
 CREATE INDEX tokens_by_expiry ON tokens (expires_at) WHERE expires_at IS NOT NULL;
 
--- What people have let clients do in their name (OAuth). The token's secret changes with each refresh.
+-- The programs that people have let act in their name (OAuth). The token's secret changes with each refresh.
 CREATE TABLE grants (
   token_id text COLLATE "C" PRIMARY KEY REFERENCES tokens ON DELETE CASCADE,
   client_id text COLLATE "C" NOT NULL,
@@ -113,7 +113,7 @@ CREATE TABLE grants (
   ends_at timestamptz(3) NOT NULL
 );
 
--- Browsers in which people are signed in. One that was begun with a token ends with it.
+-- Browsers in which people are signed in. A sign-in by a token ends with the token.
 CREATE TABLE sign_ins (
   sign_in_id text COLLATE "C" PRIMARY KEY,
   secret_hash text COLLATE "C" NOT NULL UNIQUE,
@@ -148,7 +148,7 @@ CREATE TABLE audit (
 );
 CREATE INDEX audit_by_time ON audit (workspace_id, created_at, audit_id);
 CREATE INDEX audit_by_object ON audit (workspace_id, object_id, created_at, audit_id) WHERE object_id IS NOT NULL;
--- The actions that come with every request (store/lists.ts) are left out: their records do not pay for this index.
+-- The actions that come with every request (store/list.ts) are left out: their records do not pay for this index.
 CREATE INDEX audit_by_action ON audit (workspace_id, action, created_at, audit_id)
   WHERE action <> 'job.create' AND action <> 'job.run' AND action <> 'result.read' AND action <> 'link.open';
 
@@ -195,8 +195,8 @@ CREATE TABLE template_versions (
   PRIMARY KEY (template_id, version)
 );
 
--- The git repository of templates: one row. `tree` is the last commit that passed; `due_at` is when a node looks next,
--- `held_until` how long one of them holds it, and `revision` fences what it writes.
+-- The git repository of templates: one row. `tree` is the last commit that passed; `due_at`: when a node looks
+-- next. `held_until`: until when a node holds the row. `revision` fences what the node writes.
 CREATE TABLE repositories (
   repository_id text COLLATE "C" PRIMARY KEY,
   address text NOT NULL,
@@ -281,7 +281,7 @@ CREATE TABLE processor_use (
 );
 CREATE INDEX processor_use_by_hour ON processor_use (hour);
 
--- What owners of mail addresses have said: `address_hash` is a keyed hash of the address.
+-- The answers of owners of mail addresses. `address_hash` is a keyed hash of the address.
 CREATE TABLE mail_consents (
   workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces ON DELETE CASCADE,
   address_hash text COLLATE "C" NOT NULL,
@@ -307,7 +307,7 @@ CREATE TABLE connections (
 );
 CREATE INDEX connections_by_time ON connections (workspace_id, created_at, name);
 
--- Persons for whom personal insights are made. A user is one of them at most.
+-- Persons for whom personal insights are made. A user is at most one reader.
 CREATE TABLE readers (
   workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
   reader_id text COLLATE "C" NOT NULL,
@@ -387,8 +387,8 @@ CREATE TABLE jobs (
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01);
 CREATE INDEX jobs_queued ON jobs (workspace_id, priority DESC, queued_at, assignment_id) WHERE job_status = 'queued';
 CREATE INDEX jobs_owned ON jobs (owner, workspace_id, job_status) WHERE owner IS NOT NULL;
--- What nodes hold is few and in jobs_owned: a claim and a start write no entry of those with `owner IS NULL`. A job lies either
--- in an index or in that `of_readers`, so that the list of one person passes over what is others'.
+-- jobs_owned lists the few jobs that nodes hold. The other indexes have `owner IS NULL`, so a claim and a start write no entry of
+-- them. A job of a reader is in the index `..._of_readers` only, so that the list of one person reads no job of another.
 CREATE INDEX jobs_by_time ON jobs (workspace_id, created_at, assignment_id) WHERE owner IS NULL AND reader_id IS NULL;
 CREATE INDEX jobs_by_time_of_readers ON jobs (workspace_id, created_at, assignment_id)
   WHERE owner IS NULL AND reader_id IS NOT NULL;
@@ -404,14 +404,14 @@ CREATE INDEX jobs_by_batch ON jobs (workspace_id, batch_id, created_at, assignme
 CREATE INDEX jobs_by_reader ON jobs (workspace_id, reader_id, created_at, assignment_id) WHERE reader_id IS NOT NULL;
 CREATE INDEX jobs_unfinished_of_schedule ON jobs (schedule_id) WHERE schedule_id IS NOT NULL AND finished_at IS NULL;
 
--- What nodes hold in a workspace, out of jobs_owned however old the statistics are.
+-- Returns the jobs that nodes hold in a workspace. It reads jobs_owned, however old the planner's statistics are.
 CREATE FUNCTION held_jobs(workspace text) RETURNS SETOF jobs LANGUAGE plpgsql STABLE
 SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 BEGIN
   RETURN QUERY SELECT * FROM jobs WHERE owner IS NOT NULL AND workspace_id = workspace;
 END $$;
 
--- Found by the job that made it.
+-- The results of completed jobs, found by the job.
 CREATE TABLE insights (
   insight_id text COLLATE "C" PRIMARY KEY,
   assignment_id text COLLATE "C" NOT NULL,
@@ -421,7 +421,7 @@ CREATE TABLE insights (
   body json NOT NULL
 );
 
--- What the list of insights shows of each. A trigger deletes it with its insight: a foreign key would look for the insight
+-- The cards that the list of insights shows. A trigger deletes a card with its insight. A foreign key would look up the insight
 -- that the same transaction has written.
 CREATE TABLE insight_cards (
   insight_id text COLLATE "C" PRIMARY KEY,
@@ -468,7 +468,7 @@ END $$;
 CREATE TRIGGER cards_go_with_insights AFTER DELETE ON insights
   REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION delete_cards();
 
--- Collections of insights. `pins`: what a user pins, a collection of her own.
+-- Collections of insights. `pins`: the collection of a user's pins.
 CREATE TABLE collections (
   collection_id text COLLATE "C" PRIMARY KEY,
   workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
@@ -481,8 +481,8 @@ CREATE TABLE collections (
 );
 CREATE INDEX collections_by_time ON collections (workspace_id, pins, created_at, collection_id);
 
--- `item_id` is an insight, or a series of which the newest run is shown: those have the variables but the periods, by which a
--- job that is made is known to become one of them. An insight may be gone: its item is passed over.
+-- `item_id` is an insight, or a series of which the newest run is shown. A series has the variables without the periods, so that
+-- a new job of it is recognized. An entry whose insight is deleted is passed over.
 CREATE TABLE collection_items (
   collection_id text COLLATE "C" NOT NULL REFERENCES collections ON DELETE CASCADE,
   item_id text COLLATE "C" NOT NULL,
@@ -530,8 +530,8 @@ CREATE TABLE collection_links (
 CREATE INDEX collection_links_by_collection ON collection_links (collection_id, created_at, link_id);
 CREATE INDEX collection_links_by_expiry ON collection_links (expires_at);
 
--- Webhooks, and the webhook_events by mail and chat (`kind`; their `target` is sealed). The columns from `in_flight` on are
--- the sending state (store/sending-state.ts): a claim of deliveries reads them, never the deliveries that wait.
+-- Webhooks, and the subscriptions by mail and chat (`kind`; their `target` is sealed). The columns from `in_flight` on are
+-- the sending state (store/nouns/webhooks/sending-state.ts): a claim of deliveries reads them, never the deliveries that wait.
 CREATE TABLE webhooks (
   webhook_id text COLLATE "C" PRIMARY KEY,
   workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
@@ -574,7 +574,7 @@ CREATE INDEX webhooks_personal ON webhooks (workspace_id, user_id, created_at, w
 CREATE INDEX webhooks_claimable ON webhooks (in_flight, claim_at) WHERE claim_at IS NOT NULL;
 CREATE INDEX webhooks_held ON webhooks (workspace_id) WHERE held_until IS NOT NULL;
 
--- An index of the enabled webhooks by the events that they get (model/webhook.ts makes the rows). `skipped`: also those of
+-- An index of the enabled webhooks by the events that they get (model/webhooks/webhook.ts makes the rows). `skipped`: also those of
 -- skipped runs. `people`: subscriptions.
 CREATE TABLE webhook_events (
   workspace_id text COLLATE "C" NOT NULL,
@@ -605,19 +605,19 @@ CREATE TABLE events (
   data json NOT NULL
 );
 CREATE INDEX events_by_workspace ON events (workspace_id, seq);
--- Nearly every job makes an event of each type that is left out: a page of one looks at those of all.
+-- Types that nearly every job writes are left out. A page of such a type reads the events of all types.
 CREATE INDEX events_by_type ON events (workspace_id, type, seq)
   WHERE type <> 'job.queued' AND type <> 'job.started' AND type <> 'job.completed';
 CREATE INDEX events_in_window ON events (workspace_id, timestamp, seq);
 
--- A lower `seq` may be committed later than a higher one. Whoever writes events first takes a shared lock that bears the last
--- number given so far, and holds it until the transaction ends: what it writes lies above. The locks are of this database
--- alone, and nobody waits for one. 16723 ("AS") in the upper 16 bits tells them from other locks.
+-- A lower `seq` may be committed later than a higher one. A writer of events first takes a shared lock with the last
+-- number that was given, and holds it until its transaction ends. The numbers that it writes are higher. The locks belong to
+-- this database alone, and nobody waits for one. 16723 ("AS") in the upper 16 bits tells them from other locks.
 CREATE FUNCTION begin_events() RETURNS void LANGUAGE sql VOLATILE AS $$
   SELECT pg_advisory_xact_lock_shared((16723::bigint << 48) + coalesce(pg_sequence_last_value('events_seq_seq'), 0))
 $$;
 
--- The last `seq` that no transaction under way can come before. The events up to there are asked for in a later statement, which
+-- Returns the highest `seq` below which no open transaction can still write. A later statement asks for the events up to it, and
 -- sees what had ended before this one.
 CREATE FUNCTION settled_events() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -629,10 +629,10 @@ BEGIN
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())));
 END $$;
 
--- The outbox. `due_at` is null once a delivery has ended, `owner` is the node that sends it now, `event_at` the time of its
--- event. `last_try`: it ends if this try fails. Several deliveries may be sent one after the other as one claim: all
--- but the last are `ahead`, and only the last counts as in flight. Who writes one locks its webhook and its event (FOR KEY
--- SHARE, or has just written them), and triggers delete it with either: foreign keys would look for both once more for each row.
+-- The outbox. `due_at` is null once a delivery has ended. `owner` is the node that sends it now, `event_at` the time of its
+-- event. `last_try`: the delivery ends if this try fails. Several deliveries may be sent one after the other as one claim. All
+-- but the last are `ahead`, and only the last counts as in flight. A writer locks the webhook and the event (FOR KEY SHARE, or
+-- has just written them), and triggers delete a delivery with either. Foreign keys would look up both for each row again.
 CREATE TABLE deliveries (
   delivery_id text COLLATE "C" PRIMARY KEY,
   workspace_id text COLLATE "C" NOT NULL,
@@ -650,15 +650,15 @@ CREATE TABLE deliveries (
   last_try boolean NOT NULL DEFAULT false,
   created_at timestamptz(3) NOT NULL
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01);
--- No index has `owner`: a claim is a HOT update, a fifth of the work of one that writes every index (5 and 26 us).
+-- No index has `owner`, so a claim is a HOT update: 5 us instead of 26 us, which an update of every index takes.
 CREATE INDEX deliveries_due ON deliveries (webhook_id, due_at, delivery_id) WHERE status = 'pending';
--- Also the list of all: of each state in this order.
+-- The list of all deliveries reads it too, state by state.
 CREATE INDEX deliveries_by_status ON deliveries (webhook_id, status, created_at, delivery_id);
 CREATE INDEX deliveries_by_event ON deliveries (event_seq, webhook_id);
 CREATE INDEX deliveries_by_job ON deliveries (assignment_id) WHERE assignment_id IS NOT NULL;
 CREATE INDEX deliveries_failed ON deliveries (webhook_id, event_at, event_seq) WHERE status = 'failed';
 
--- The trigger stands for a foreign key, whose check was half of what it costs to write an attempt.
+-- A trigger replaces a foreign key, whose check took half the time of writing an attempt.
 CREATE TABLE attempts (
   delivery_id text COLLATE "C" NOT NULL,
   number integer NOT NULL,
@@ -695,7 +695,7 @@ END $$;
 CREATE TRIGGER deliveries_go_with_events AFTER DELETE ON events
   REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION delete_deliveries_of_events();
 
--- Attempts by whole hour and bucket of duration (model/delivery.ts); bucket -1: failed.
+-- Attempts by whole hour and bucket of duration (model/webhooks/delivery.ts); bucket -1: failed.
 CREATE TABLE attempt_counts (
   webhook_id text COLLATE "C" NOT NULL REFERENCES webhooks ON DELETE CASCADE,
   hour timestamptz(3) NOT NULL,
@@ -705,7 +705,7 @@ CREATE TABLE attempt_counts (
 ) WITH (fillfactor = 50);
 CREATE INDEX attempt_counts_by_hour ON attempt_counts (hour);
 
--- Goes over the events of a window by (timestamp, seq), because sequence numbers and times do not rise together here.
+-- A recovery goes over the events of a window by (timestamp, seq), because sequence numbers and times do not rise together here.
 -- `event_types` is a JSON array; null: all.
 CREATE TABLE recoveries (
   recovery_id text COLLATE "C" PRIMARY KEY,
@@ -794,7 +794,7 @@ CREATE TRIGGER insights_made AFTER INSERT ON insights
 CREATE TRIGGER insights_removed AFTER DELETE ON insights
   REFERENCING OLD TABLE AS lost FOR EACH STATEMENT EXECUTE FUNCTION count_deleted_insights();
 
--- The counts of a workspace that is being deleted are gone, so its next job needs a new row: only then is this asked.
+-- A workspace that is being deleted has no counts, so its next job needs a new row. Only then does this check run.
 CREATE FUNCTION refuse_job_of_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF EXISTS (SELECT 1 FROM workspaces WHERE workspace_id = NEW.workspace_id AND deleted_at IS NOT NULL) THEN
@@ -804,7 +804,7 @@ BEGIN
 END $$;
 CREATE TRIGGER jobs_of_deleted BEFORE INSERT ON job_counts FOR EACH ROW EXECUTE FUNCTION refuse_job_of_deleted();
 
--- The cap of a workspace that may not have `more` more jobs queued, else null. Far below the cap nobody waits. Near it
+-- Returns the cap of a workspace that may not queue `more` further jobs, else null. Far below the cap nobody waits. Near it
 -- callers take turns, and each sees what those before it have committed.
 CREATE FUNCTION reached_queue_cap(workspace text, cap_of_all integer, more integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
@@ -823,7 +823,7 @@ BEGIN
   RETURN most;
 END $$;
 
--- The deliveries that wait for each webhook, in the order in which they are due, out of the index that has it so.
+-- Returns the deliveries that wait for each webhook in the order in which they are due, read from the index of that order.
 CREATE FUNCTION due_deliveries(webhook_ids text[], since timestamptz[], most integer[])
 RETURNS TABLE (webhook_id text, delivery_id text, due_at timestamptz)
 LANGUAGE plpgsql STABLE

@@ -66,10 +66,10 @@ CREATE TABLE users (
   workspace_id TEXT NOT NULL REFERENCES workspaces,
   username TEXT NOT NULL,
   display_name TEXT,
-  -- Of a user who comes from a sign-in provider: who it is there.
+  -- The identity at the sign-in provider, of a user who comes from one.
   issuer TEXT,
   subject TEXT,
-  -- Until then what the provider gave is good: a life of a sign-in after the last one.
+  -- The end of the rights that the provider gave: one life of a sign-in after the last sign-in.
   admitted_until TEXT,
   password_hash TEXT,
   scopes TEXT NOT NULL,
@@ -97,7 +97,7 @@ CREATE INDEX tokens_by_user ON tokens (workspace_id, user_id, name);
 CREATE INDEX tokens_by_time ON tokens (workspace_id, created_at, token_id);
 CREATE INDEX tokens_by_expiry ON tokens (expires_at) WHERE expires_at IS NOT NULL;
 
--- What people have let clients do in their name (OAuth). The token's secret changes with each refresh.
+-- The programs that people have let act in their name (OAuth). The token's secret changes with each refresh.
 CREATE TABLE grants (
   token_id TEXT PRIMARY KEY REFERENCES tokens ON DELETE CASCADE,
   client_id TEXT NOT NULL,
@@ -111,7 +111,7 @@ CREATE TABLE grants (
   ends_at TEXT NOT NULL
 ) STRICT;
 
--- Browsers in which people are signed in. One that was begun with a token ends with it.
+-- Browsers in which people are signed in. A sign-in by a token ends with the token.
 CREATE TABLE sign_ins (
   sign_in_id TEXT PRIMARY KEY,
   secret_hash TEXT NOT NULL UNIQUE,
@@ -146,7 +146,7 @@ CREATE TABLE audit (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX audit_by_time ON audit (workspace_id, created_at, audit_id);
 CREATE INDEX audit_by_object ON audit (workspace_id, object_id, created_at, audit_id) WHERE object_id IS NOT NULL;
--- The actions that come with every request (store/lists.ts) are left out: their records do not pay for this index.
+-- The actions that come with every request (store/list.ts) are left out: their records do not pay for this index.
 CREATE INDEX audit_by_action ON audit (workspace_id, action, created_at, audit_id)
   WHERE action <> 'job.create' AND action <> 'job.run' AND action <> 'result.read' AND action <> 'link.open';
 
@@ -192,8 +192,8 @@ CREATE TABLE template_versions (
   PRIMARY KEY (template_id, version)
 ) STRICT;
 
--- The git repository of templates: one row. `tree` is the last commit that passed; `due_at` is when a node looks next,
--- `held_until` how long one of them holds it, and `revision` fences what it writes.
+-- The git repository of templates: one row. `tree` is the last commit that passed; `due_at`: when a node looks
+-- next. `held_until`: until when a node holds the row. `revision` fences what the node writes.
 CREATE TABLE repositories (
   repository_id TEXT PRIMARY KEY,
   address TEXT NOT NULL,
@@ -278,7 +278,7 @@ CREATE TABLE processor_use (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX processor_use_by_hour ON processor_use (hour);
 
--- What owners of mail addresses have said: `address_hash` is a keyed hash of the address.
+-- The answers of owners of mail addresses. `address_hash` is a keyed hash of the address.
 CREATE TABLE mail_consents (
   workspace_id TEXT NOT NULL REFERENCES workspaces ON DELETE CASCADE,
   address_hash TEXT NOT NULL,
@@ -304,7 +304,7 @@ CREATE TABLE connections (
 ) STRICT;
 CREATE INDEX connections_by_time ON connections (workspace_id, created_at, name);
 
--- Persons for whom personal insights are made. A user is one of them at most.
+-- Persons for whom personal insights are made. A user is at most one reader.
 CREATE TABLE readers (
   workspace_id TEXT NOT NULL REFERENCES workspaces,
   reader_id TEXT NOT NULL,
@@ -384,7 +384,7 @@ CREATE TABLE jobs (
 ) STRICT;
 CREATE INDEX jobs_queued ON jobs (workspace_id, priority DESC, queued_at, assignment_id) WHERE job_status = 'queued';
 CREATE INDEX jobs_owned ON jobs (owner) WHERE owner IS NOT NULL;
--- A job lies either in an index or in that `of_readers`, so that the list of one person passes over what is others'.
+-- A job of a reader is in the index `..._of_readers` only, so that the list of one person reads no job of another.
 CREATE INDEX jobs_by_time ON jobs (workspace_id, created_at, assignment_id) WHERE reader_id IS NULL;
 CREATE INDEX jobs_by_time_of_readers ON jobs (workspace_id, created_at, assignment_id) WHERE reader_id IS NOT NULL;
 CREATE INDEX jobs_by_status ON jobs (workspace_id, job_status, created_at, assignment_id);
@@ -405,7 +405,7 @@ BEGIN
   SELECT RAISE(ABORT, 'the workspace is being deleted');
 END;
 
--- Found by the job that made it.
+-- The results of completed jobs, found by the job.
 CREATE TABLE insights (
   insight_id TEXT PRIMARY KEY,
   assignment_id TEXT NOT NULL,
@@ -414,7 +414,7 @@ CREATE TABLE insights (
   body TEXT NOT NULL
 ) STRICT;
 
--- What the list of insights shows of each.
+-- The cards that the list of insights shows.
 CREATE TABLE insight_cards (
   insight_id TEXT PRIMARY KEY REFERENCES insights ON DELETE CASCADE,
   assignment_id TEXT NOT NULL,
@@ -452,7 +452,7 @@ CREATE INDEX insight_cards_by_series ON insight_cards (workspace_id, series, cre
 CREATE INDEX insight_cards_by_period ON insight_cards (workspace_id, series, period_start, created_at, insight_id)
   WHERE period_start IS NOT NULL;
 
--- Collections of insights. `pins`: what a user pins, a collection of her own.
+-- Collections of insights. `pins`: the collection of a user's pins.
 CREATE TABLE collections (
   collection_id TEXT PRIMARY KEY,
   workspace_id TEXT NOT NULL REFERENCES workspaces,
@@ -465,8 +465,8 @@ CREATE TABLE collections (
 ) STRICT;
 CREATE INDEX collections_by_time ON collections (workspace_id, pins, created_at, collection_id);
 
--- `item_id` is an insight, or a series of which the newest run is shown: those have the variables but the periods, by which a
--- job that is made is known to become one of them. An insight may be gone: its item is passed over.
+-- `item_id` is an insight, or a series of which the newest run is shown. A series has the variables without the periods, so that
+-- a new job of it is recognized. An entry whose insight is deleted is passed over.
 CREATE TABLE collection_items (
   collection_id TEXT NOT NULL REFERENCES collections ON DELETE CASCADE,
   item_id TEXT NOT NULL,
@@ -515,7 +515,7 @@ CREATE INDEX collection_links_by_collection ON collection_links (collection_id, 
 CREATE INDEX collection_links_by_expiry ON collection_links (expires_at);
 
 -- Webhooks, and the subscriptions by mail and chat (`kind`; their `target` is sealed). The columns from `in_flight` on are
--- the sending state (store/sending-state.ts): a claim of deliveries reads them, never the deliveries that wait.
+-- the sending state (store/nouns/webhooks/sending-state.ts): a claim of deliveries reads them, never the deliveries that wait.
 CREATE TABLE webhooks (
   webhook_id TEXT PRIMARY KEY,
   workspace_id TEXT NOT NULL REFERENCES workspaces,
@@ -558,7 +558,7 @@ CREATE INDEX webhooks_personal ON webhooks (workspace_id, user_id, created_at, w
 CREATE INDEX webhooks_claimable ON webhooks (in_flight, claim_at) WHERE claim_at IS NOT NULL;
 CREATE INDEX webhooks_held ON webhooks (workspace_id) WHERE held_until IS NOT NULL;
 
--- An index of the enabled webhooks by the events that they get (model/webhook.ts makes the rows). `skipped`: also those of
+-- An index of the enabled webhooks by the events that they get (model/webhooks/webhook.ts makes the rows). `skipped`: also those of
 -- skipped runs. `people`: subscriptions.
 CREATE TABLE webhook_events (
   workspace_id TEXT NOT NULL,
@@ -580,7 +580,7 @@ CREATE TABLE webhook_follows (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX webhook_follows_by_webhook ON webhook_follows (webhook_id);
 
--- `seq` is the order of the commits, for there is one writer: a reader past a number has seen all before it.
+-- `seq` is the order of the commits, because there is one writer. A reader past a number has seen all events before it.
 CREATE TABLE events (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
   event_id TEXT NOT NULL UNIQUE,
@@ -590,14 +590,14 @@ CREATE TABLE events (
   data TEXT NOT NULL
 ) STRICT;
 CREATE INDEX events_by_workspace ON events (workspace_id, seq);
--- Nearly every job makes an event of each type that is left out: a page of one looks at those of all.
+-- Types that nearly every job writes are left out. A page of such a type reads the events of all types.
 CREATE INDEX events_by_type ON events (workspace_id, type, seq)
   WHERE type <> 'job.queued' AND type <> 'job.started' AND type <> 'job.completed';
 CREATE INDEX events_by_time ON events (timestamp);
 
--- The outbox. `due_at` is null once a delivery has ended, `owner` is the node that sends it now. `last_try`: it ends if this
--- try fails. Several deliveries may be sent one after the other as one claim: all but the last are `ahead`, and only
--- the last counts as in flight.
+-- The outbox. `due_at` is null once a delivery has ended. `owner` is the node that sends it now. `last_try`: the delivery ends if
+-- this try fails. Several deliveries may be sent one after the other as one claim. All but the last are `ahead`, and only the
+-- last counts as in flight.
 CREATE TABLE deliveries (
   delivery_id TEXT PRIMARY KEY,
   workspace_id TEXT NOT NULL,
@@ -631,7 +631,7 @@ CREATE TABLE attempts (
   PRIMARY KEY (delivery_id, number)
 ) STRICT;
 
--- Attempts by whole hour and bucket of duration (model/delivery.ts); bucket -1: failed.
+-- Attempts by whole hour and bucket of duration (model/webhooks/delivery.ts); bucket -1: failed.
 CREATE TABLE attempt_counts (
   webhook_id TEXT NOT NULL REFERENCES webhooks ON DELETE CASCADE,
   hour TEXT NOT NULL,
@@ -641,7 +641,7 @@ CREATE TABLE attempt_counts (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX attempt_counts_by_hour ON attempt_counts (hour);
 
--- Goes over the events from `next_seq` to `to_seq`. `event_types` is a JSON array; null: all.
+-- A recovery goes over the events from `next_seq` to `to_seq`. `event_types` is a JSON array; null: all.
 CREATE TABLE recoveries (
   recovery_id TEXT PRIMARY KEY,
   workspace_id TEXT NOT NULL,
