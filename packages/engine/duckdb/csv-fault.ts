@@ -9,11 +9,17 @@ const KNOWN =
   /CSV Error on Line: (\d+(?:, column \d+)?)\nOriginal Line:([^]*?)\n((?:Expected Number|Value with|Error when|Invalid unicode|Maximum line)[^\n]*)(?:\n|$)/
 const ANY = /CSV Error on Line: (\d+(?:, column \d+)?)\nOriginal Line:([^]*?)\n([^\n]+)(?:\n|$)/
 
+const INVALID = /state machine reached an invalid state/
+
+/** Tells whether the cause may be lines that end in several ways. */
+export const mayBeEnds = (message: string): boolean =>
+  INVALID.test(message) || message.includes('unterminated quote')
+
 /** Returns the sentence; null if the message is not about a line of a text. */
 export function csvFault(message: string): string | null {
   const place = KNOWN.exec(message) ?? ANY.exec(message)
   if (!place) {
-    return message.includes('state machine reached an invalid state')
+    return INVALID.test(message)
       ? 'a quote is not closed, or its lines do not all end in the same way.'
       : null
   }

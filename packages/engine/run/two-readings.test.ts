@@ -98,10 +98,22 @@ test('analyses, variables and the text count as users, and a profile tells of th
     `---\n${OPEN}\ndeliver_if: a[0].day > "02/01/2023"\n---\n\n\`\`\`sql a\nselect * from s\n\`\`\`\n\n# A\n`,
   )
   assert.match(JSON.stringify(await bench.run(delivered)), /The text uses/)
-  const profile = findingsOf(await bench.run(analysis('method: profile\nof: s')))
+  const sourced = (file: string) =>
+    templateOf(
+      `---\nsources:\n  s: { file: ${file} }\n---\n\n\`\`\`analysis a\nmethod: profile\nof: s\n\`\`\`\n\n# A\n\n{{ a.summary }}\n`,
+    )
+  const profile = findingsOf(await bench.run(sourced('open.csv')))
   const [caveat] = profile.analyses.a!.caveats as { code: string; says: string }[]
   assert.equal(caveat?.code, 'type_ambiguous')
   assert.match(caveat.says, /^"day": Every date fits two readings/)
+  const names = Array.from({ length: 300 }, (_, at) => `d${at}`)
+  await writeFile(
+    path.join(bench.data, 'many.csv'),
+    `${names.join()}\n${names.map(() => '01/02/2023').join()}\n`,
+  )
+  const many = findingsOf(await bench.run(sourced('many.csv'))).analyses.a!.caveats as { says: string }[]
+  assert.equal(many.length, 21)
+  assert.match(many.at(-1)!.says, /^280 more such sentences of other columns are left out/)
 })
 
 test('a check finds the use before a run', async () => {

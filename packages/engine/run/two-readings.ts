@@ -94,6 +94,9 @@ export function useSentence({ column, doubt: { says }, user }: UsedDoubt): strin
   return `${user} uses the column ${JSON.stringify(column)}, which can be read in more than one way. ${says} Write the right line in the source.`
 }
 
+/** The most doubts of columns that a profile tells one by one. */
+const DOUBTS_TOLD = 20
+
 /**
  * Returns the doubts of a profile about the columns of a source, or of a block that passes them on. `columns`: the
  * columns of the relation.
@@ -103,13 +106,17 @@ export function profileDoubts(
   columns: readonly { name: string; type: string }[],
 ): Doubt[] {
   const typeOf = new Map(columns.map(({ name, type }) => [name.toLowerCase(), type]))
-  return found.flatMap((one) => {
+  const doubts = found.flatMap((one) => {
     const type = typeOf.get(one.name.toLowerCase())
     if (type === undefined) return []
     const says = type === 'text' ? (one.doubt?.says ?? null) : null
     const told = says === null ? readingInWords(one) : [...readingInWords(one), says]
     return told.map((sentence) => doubt('type_ambiguous', `"${one.name}": ${sentence}`))
   })
+  const more = doubts.length - DOUBTS_TOLD
+  if (more <= 1) return doubts
+  const rest = `${more} more such sentences of other columns are left out: the lineage of the source has a doubt or a reading for each.`
+  return [...doubts.slice(0, DOUBTS_TOLD), doubt('type_ambiguous', rest)]
 }
 
 /** Returns in full sentences what was decided about a column by custom: what else its name and its numbers could be. */

@@ -252,11 +252,8 @@ test('the first row of a table in text names its columns, and no row below it is
     await read(''),
     '"odd.csv" cannot be read: it is empty, and its first row must name the columns.',
   )
-  for (const text of ['a,b\n"1,2\n', 'a,b\r\n1,2\n3,4\r\n'])
-    assert.match(
-      (await read(text)) as string,
-      /a quote is not closed(: "|, or its lines do not all end in the same way)/,
-    )
+  assert.match((await read('a,b\n"1,2\n')) as string, /a quote is not closed: "/)
+  assert.match((await read('a,b\r\n"1,2\n3,4\r\n')) as string, /a quote is not closed: "/)
   assert.equal(
     await read('2023,2024\n1,2\n'),
     '"odd.csv" cannot be read: its first row must name the columns, and holds numbers only. If it holds values write "header: false" in the source, if these are names "header: true".',

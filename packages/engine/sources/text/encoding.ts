@@ -147,3 +147,36 @@ export async function writeAsUtf8(
   if (unpacked) await pipeline(from, unpacked, decoded, out)
   else await pipeline(from, decoded, out)
 }
+
+/**
+ * Writes the text again with one kind of line end, also within quotes. Resolves to false if it has one kind already.
+ * Throws SourceError beyond `most` bytes.
+ */
+export async function writeWithOneEnd(file: SourceFile, into: string, most: number): Promise<boolean> {
+  const kinds = new Set<string>()
+  const note = (text: string, kind: string, pattern: RegExp): void => {
+    if (!kinds.has(kind) && pattern.test(text)) kinds.add(kind)
+  }
+  const even = async function* (pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    let bytes = 0
+    let held = ''
+    for await (const piece of pieces) {
+      bytes += piece.length
+      if (bytes > most)
+        throw new NoRoom(
+          `${JSON.stringify(file.path)} cannot be read: its lines end in several ways and it is larger than ${most} bytes, so save it with one kind of line end.`,
+        )
+      const text = held + piece.toString('latin1')
+      held = text.endsWith('\r') ? '\r' : ''
+      const whole = text.slice(0, text.length - held.length)
+      note(whole, 'crlf', /\r\n/)
+      note(whole, 'cr', /\r(?!\n)/)
+      note(whole, 'lf', /(?<!\r)\n/)
+      yield Buffer.from(whole.replaceAll(/\r\n?/g, '\n'), 'latin1')
+    }
+    if (held !== '') kinds.add('cr')
+    yield Buffer.from(held === '' ? '' : '\n')
+  }
+  await pipeline(piecesOf(file), even, createWriteStream(into, { mode: 0o600 }))
+  return kinds.size > 1
+}

@@ -3,13 +3,21 @@
  * original.
  */
 import { randomUUID } from 'node:crypto'
-import { chmod, copyFile, mkdir, open, stat, truncate } from 'node:fs/promises'
+import { chmod, copyFile, mkdir, open, rm, stat, truncate } from 'node:fs/promises'
 import path from 'node:path'
 import type { Dialect } from '@assay/model/dialect'
 import { packingOf } from '@assay/model/file'
 import type { SourceFile } from '../files/source-file.ts'
 import { roomLeft } from '../room.ts'
-import { decoderOf, encodingOf, type FoundEncoding, headOf, tooLarge, writeAsUtf8 } from './encoding.ts'
+import {
+  decoderOf,
+  encodingOf,
+  type FoundEncoding,
+  headOf,
+  tooLarge,
+  writeAsUtf8,
+  writeWithOneEnd,
+} from './encoding.ts'
 import { unreadable } from './misplaced.ts'
 import { type Shape, shapeOf } from './shape.ts'
 
@@ -69,6 +77,21 @@ export async function partOf(
   const bytes = (await stat(real)).size - Buffer.byteLength(shape.totals)
   if (shape.totals !== '') await truncate(real, bytes)
   return { file: { ...file, real, bytes, modified_ns: null }, encoding, shape }
+}
+
+/** Replaces parts whose lines end in several ways by copies with one way. Resolves to false if there is no such part. */
+export async function evenEnds(parts: readonly Part[], source: PartSource): Promise<boolean> {
+  const { temp_folder, most_bytes } = source
+  await mkdir(temp_folder, { recursive: true, mode: 0o700 })
+  let found = false
+  for (const part of parts) {
+    const real = path.join(temp_folder, `${randomUUID()}.utf8`)
+    if (await writeWithOneEnd(part.file, real, roomLeft(most_bytes, temp_folder))) {
+      part.file = { ...part.file, real, bytes: (await stat(real)).size, modified_ns: null }
+      found = true
+    } else await rm(real)
+  }
+  return found
 }
 
 /** Throws SourceError for zero bytes, because the engine would keep them within values. Only UTF-16 has such bytes. */

@@ -234,6 +234,26 @@ test('encodings and packings are found', async () => {
   )
 })
 
+test('lines that end in several ways are read, wherever another end stands, and values in quotes keep their lines', async () => {
+  const rows = async (text: string, dialect: Dialect = {}) => (await read(text, { dialect })).rows
+  const three = [
+    [1, 'x'],
+    [3, 'y'],
+    [5, 'z'],
+  ]
+  for (const ends of ['\r\n \n \r\n', '\n \r\n \n', '\r \n \r', '\r\n \r \n']) {
+    const [a, b, c] = ends.split(' ')
+    assert.deepEqual(await rows(`n,t${a}1,x${b}3,y${c}5,z${a}`), three, JSON.stringify(ends))
+  }
+  assert.deepEqual(await rows('n,t\r\n1,"x\r\ny"\n3,z\r\n'), [
+    [1, 'x\ny'],
+    [3, 'z'],
+  ])
+  assert.deepEqual(await rows('n,t\r\n1,x\n2,y,more\r\n3,y\n5,z\r\n', { bad_rows: 'skip' }), three)
+  const far = await read(`n,t\n${'1,x\n'.repeat(30_000)}${'2,y\r\n'.repeat(3)}`)
+  assert.equal(far.total, 30_003)
+})
+
 test('separators, quotes, titles and missing headers are found', async () => {
   const shape = async (text: string, given: Declared = {}) => {
     const { types, rows, dialect } = await read(text, given)
@@ -302,7 +322,7 @@ test('a bad row is told with its line, column and text, or left out and counted'
   assert.match(await refusal('"a"x,b\n1,2\n'), /line 1, column 1: a quote is not closed, or text follows/)
   assert.match(
     await refusal('a,b\n1,2\nx,3\n', { columns: { a: 'integer' } }),
-    /line 3, column "a": "x" is no INTEGER/,
+    /line 3, column "a": "x" is not of the type INTEGER/,
   )
   assert.match(
     await refusal('day\n01/02/2023\n', { dialect: { columns: { day: { dates: '%Y-%m' } } } }),

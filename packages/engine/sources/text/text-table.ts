@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, rm } from 'node:fs/promises'
 import path from 'node:path'
 import type { ColumnDialect, ColumnDoubt, Dialect, FoundColumn, FoundDialect } from '@assay/model/dialect'
-import { brokenRow, isNotUtf8 } from '../../duckdb/csv-fault.ts'
+import { brokenRow, isNotUtf8, mayBeEnds } from '../../duckdb/csv-fault.ts'
 import { type Engine, identifier, literal, readTable } from '../../duckdb/duckdb.ts'
 import { suggest } from '../../values/near.ts'
 import type { SourceFile } from '../files/source-file.ts'
@@ -17,7 +17,7 @@ import { type ColumnSql, columnSql, isText, MISFIT } from './column-sql.ts'
 import { WINDOWS } from './encoding.ts'
 import { eachKind } from './keys.ts'
 import { refuseWiderCounts } from './misplaced.ts'
-import { type Part, partOf } from './part.ts'
+import { evenEnds, type Part, partOf } from './part.ts'
 import { copyWithoutWider, lineOfRecord } from './record-walk.ts'
 import { faultAt } from './records.ts'
 import { type Decision, type Evidence, impliedBy, Tally } from './tally.ts'
@@ -192,9 +192,11 @@ export class TextTable {
         max_line_size = ${LINE_BYTES}, null_padding = true, parallel = false, nullstr = '\u0001\u0002', columns = {${columns}})`
   }
 
-  /** Tells whether the error was one of the encoding, and the files are now read in another one. */
+  /** Tells whether the error was one of the encoding or of line ends, and the files are now read in another way. */
   async recode(error: unknown): Promise<boolean> {
-    if (!(error instanceof Error) || !isNotUtf8(error.message)) return false
+    if (!(error instanceof Error)) return false
+    if (mayBeEnds(error.message)) return evenEnds(this.#parts, this.#source)
+    if (!isNotUtf8(error.message)) return false
     if (this.#source.dialect.encoding !== undefined) return false
     const plain = this.#parts.filter(({ encoding }) => encoding.is === 'utf-8')
     if (plain.length === 0) return false
