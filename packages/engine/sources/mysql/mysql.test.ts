@@ -138,6 +138,12 @@ suite('MySQL and MariaDB as sources', { skip: missing ?? false }, () => {
       'commit',
       'select 1; delete from items',
       "select 1 into outfile '/tmp/assay-should-not-be-here'",
+      'analyze table items',
+      '/* first */ check table items',
+      'checksum table items',
+      'set statement max_statement_time = 0 for select 1 as v',
+      '/*!50000 set statement max_statement_time = 0 for */ select 1 as v',
+      '/*M! set statement max_statement_time = 0 for */ select 1 as v',
     ],
     parameters:
       'select cast($number as signed) as n, $text as t, cast($day as date) as d, $flag as f, 2 in ($numbers) as x',

@@ -212,6 +212,26 @@ async function begin(
   return zoned
 }
 
+/** What may stand before the first word. A comment that the server would run is no comment. */
+const BEFORE = /[\s(]+|--(?=\s)[^\n]*|#[^\n]*|\/\*(?!M?!)(?:[^*]|\*(?!\/))*\*\//y
+const WORD = /\w*/y
+const READS = new Set(['SELECT', 'WITH', 'VALUES', 'TABLE', 'SHOW', 'DESC', 'DESCRIBE'])
+
+/**
+ * Throws for a statement that gives rows and is no query. ANALYZE TABLE writes and CHECK TABLE locks in a read-only
+ * transaction, too, and SET STATEMENT ... FOR lifts the limits of the session.
+ */
+function refuseOthers(sql: string): void {
+  let at = 0
+  for (BEFORE.lastIndex = at; BEFORE.test(sql); at = BEFORE.lastIndex);
+  WORD.lastIndex = at
+  const word = WORD.exec(sql)![0].toUpperCase()
+  if (!READS.has(word))
+    throw new SourceError(
+      `The query begins with ${word || sql.slice(at, at + 1) || 'nothing'}: write one SELECT.`,
+    )
+}
+
 class MysqlReader implements BatchReader {
   readonly #session: MysqlConnection
   readonly #options: OpenOptions
@@ -228,6 +248,7 @@ class MysqlReader implements BatchReader {
   async schema(): Promise<RemoteColumn[]> {
     const { query, connection, signal, peek } = this.#options
     const made = this.#session.connection
+    refuseOthers(query.sql)
     let prepared: Prepared
     try {
       this.#zoned = await begin(this.#session, this.#options)

@@ -15,6 +15,13 @@ test('what a user of MySQL or MariaDB can do beyond reading is read from its gra
       "can read and write the server's files (FILE)",
       'can replicate (REPLICATION SLAVE)',
     ],
+    'GRANT BINLOG ADMIN, READ_ONLY ADMIN, REPLICATION MASTER ADMIN ON *.* TO `reader`@`%`': [
+      'can remove the log of changes (BINLOG ADMIN)',
+      'can write to a server that only reads (READ_ONLY ADMIN)',
+      'can control replication (REPLICATION MASTER ADMIN)',
+    ],
+    'GRANT SELECT ON `mysql`.* TO `reader`@`%`': [],
+    'GRANT SELECT, UPDATE ON `mysql`.* TO `reader`@`%`': ['can change users and their rights (mysql.*)'],
     'GRANT SELECT ON `shop`.* TO `reader`@`%` WITH GRANT OPTION': [
       'can grant its rights to others (GRANT OPTION)',
     ],
