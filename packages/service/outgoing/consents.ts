@@ -26,8 +26,17 @@ export interface ConsentBook {
   box: SecretBox
 }
 
+/**
+ * Returns the name of a mailbox: the address in lower case without what stands behind a plus sign (RFC 5233), so that nobody
+ * is asked again and again as ada+1@example.com, ada+2@example.com.
+ */
+function mailboxOf(address: string): string {
+  const [local, domain] = address.toLowerCase().split(/@(?=[^@]*$)/)
+  return `${local!.replace(/(?<=.)\+.*/s, '')}@${domain}`
+}
+
 function hashesOf(box: SecretBox, workspace_id: string, address: string): string[] {
-  return box.hashes(`${workspace_id}\n${address.toLowerCase()}`, 'mail address')
+  return box.hashes(`${workspace_id}\n${mailboxOf(address)}`, 'mail address')
 }
 
 const later = (a: string | null, b: string | null): string | null =>
