@@ -53,8 +53,11 @@ export function collectionPage({ name, description, cards, addressOf }: ShownCol
   return wholePage(title, body, INSIGHT_PAGE_POLICY, PAGE_SCRIPT)
 }
 
+const BODY = '<body>\n'
+
 /** The page of an insight with the way back to the collection by which it was opened. */
-export function withWayBack(page: string, name: string, address: string): string {
-  const way = `<nav><a href="${escapeHtml(address)}">← ${escapeHtml(name)}</a></nav>`
-  return page.replace('<body>\n', () => `<body>\n${way}\n`)
+export function withWayBack(page: Buffer, name: string, address: string): Buffer {
+  const way = `<nav><a href="${escapeHtml(address)}">← ${escapeHtml(name)}</a></nav>\n`
+  const at = page.indexOf(BODY) + BODY.length
+  return Buffer.concat([page.subarray(0, at), Buffer.from(way), page.subarray(at)])
 }

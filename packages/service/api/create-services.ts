@@ -39,7 +39,7 @@ export function createServices(
   const catalog = given.catalog as Catalog
   const charts = createChartRenderings(pool, clock, log)
   const open = createOpenRequests(config.maxStreams)
-  let document: string | undefined
+  let document: Buffer | undefined
   return {
     ...given,
     pool,
@@ -66,7 +66,7 @@ export function createServices(
     readers: createRateLimiter(clock, READERS),
     linkViews: createViewCounter(store, clock, log),
     updateGauges: createGauges({ ...given, open }),
-    openapi: () => (document ??= openapiText(prefixOf(config.publicUrl))),
+    openapi: () => (document ??= Buffer.from(openapiText(prefixOf(config.publicUrl)))),
     ...signals,
   }
 }

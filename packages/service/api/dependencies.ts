@@ -137,7 +137,7 @@ export interface Services extends ApiDependencies {
   /** Brings the gauges of /metrics up to date. */
   updateGauges(): Promise<void>
   /** The text of the OpenAPI document. */
-  openapi(): string
+  openapi(): Buffer
   /** Aborted when the node is told to stop. /readyz then answers 503, so that load balancers leave the node. */
   leaving: AbortSignal
   /** Aborted when the server begins to close. Requests that wait are then answered at once. */

@@ -8,6 +8,7 @@
  * addresses of links in it: it is not compressed either. Nor can another site make a browser ask with the rights of its
  * user: the cookie is SameSite, and programs send a token that sites do not have.
  */
+import { promisify } from 'node:util'
 import { brotliCompress, type CompressCallback, constants, gzip, zstdCompress } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { preferredCoding } from '../http/negotiate.ts'
@@ -60,19 +61,29 @@ function codingOf(
   return preferredCoding(request.headers['accept-encoding'], NAMES)
 }
 
+/** The compressed forms of bytes that are still sent, such as those of a kept page. */
+const coded = new WeakMap<Buffer, Map<keyof typeof CODINGS, Promise<Buffer>>>()
+
+/** Compresses bytes once, however many requests ask for the same: anyone may open the page of a link again and again. */
+function codedOf(bytes: Buffer, coding: keyof typeof CODINGS): Promise<Buffer> {
+  const forms = coded.get(bytes) ?? new Map<keyof typeof CODINGS, Promise<Buffer>>()
+  coded.set(bytes, forms)
+  const form = forms.get(coding) ?? promisify(CODINGS[coding])(bytes)
+  forms.set(coding, form)
+  return form
+}
+
 /** Compresses an answer. It is the last hook, so an answer that is stored for repeats is stored before it. */
-export function compress(
+export async function compress(
   request: FastifyRequest,
   reply: FastifyReply,
   payload: unknown,
-  done: (error: Error | null, payload?: unknown) => void,
-): void {
+): Promise<unknown> {
   const coding = codingOf(request, reply, payload)
-  if (coding === null) return done(null, payload)
-  CODINGS[coding](Buffer.from(payload as string), (error, bytes) => {
-    if (error) return done(error)
-    codeTag(reply, coding)
-    void reply.header('content-encoding', coding).removeHeader('content-length')
-    done(null, bytes)
-  })
+  if (coding === null) return payload
+  const bytes = typeof payload === 'string' ? Buffer.from(payload) : (payload as Buffer)
+  const short = await codedOf(bytes, coding)
+  codeTag(reply, coding)
+  void reply.header('content-encoding', coding).removeHeader('content-length')
+  return short
 }

@@ -19,7 +19,8 @@ const WAIT_MS = 30_000
 export const FAILED_MS = 300_000
 
 export interface Page {
-  html: string
+  /** Bytes, so that a page of many megabytes is encoded once and not for each reader. */
+  html: Buffer
   /** True if the page has its layout and every chart. */
   whole: boolean
 }
@@ -30,6 +31,11 @@ type Behind = () => Promise<StoredBehind | null>
 export interface PageRenderings {
   /** Returns the cached page of an insight; `rows` asks for the page with its rows. Undefined if there is none. */
   kept(insight_id: string, rows?: boolean): Page | undefined
+  /**
+   * Returns the page that is being rendered for readers of links, who then need not read its insight. Undefined if there
+   * is none.
+   */
+  coming(insight_id: string, rows?: boolean): Promise<Page> | undefined
   /**
    * Resolves with the page of an insight, cached if the insight has an id. `reader`: the request is of a reader of a
    * link. `behind`: the page shows the rows, which are read when a process is free. Rejects with `workspace_busy`.
@@ -87,7 +93,7 @@ export function createPageRenderings(
   const kept = createSharedCache<Page>(() => clock.monotonic())
 
   function plain(insight: PageInsight, keep_ms: number): Made<Page> {
-    const html = plainInsightPage(insight)
+    const html = Buffer.from(plainInsightPage(insight))
     return { value: { html, whole: false }, size: html.length, keep_ms }
   }
 
@@ -103,8 +109,9 @@ export function createPageRenderings(
       const task = { kind: 'render', form: 'page', insight: shownOf(insight), drawings: drawn } as const
       const texts = behind && (async () => textsOf(await behind()))
       const owner = { workspace_id, reader, ...(texts ? { texts } : {}) }
-      const html = await renderedInTime({ pool, clock }, task, owner)
-      if (html === null) return plain(insight, 0)
+      const text = await renderedInTime({ pool, clock }, task, owner)
+      if (text === null) return plain(insight, 0)
+      const html = Buffer.from(text)
       return { value: { html, whole }, size: html.length, keep_ms: whole ? Number.POSITIVE_INFINITY : 0 }
     } catch (error) {
       if (error instanceof AppError) throw error
@@ -115,6 +122,7 @@ export function createPageRenderings(
 
   return {
     kept: (insight_id, rows = false) => kept.get(keyOf(insight_id, rows)),
+    coming: (insight_id, rows = false) => kept.coming(keyOf(insight_id, rows), true),
     async of(insight, workspace_id, { reader = false, behind } = {}) {
       const of = () => make(insight, workspace_id, reader, behind)
       const { insight_id } = insight

@@ -76,8 +76,7 @@ async function render(
     const { html, whole } = await services.pages.of(head, principal.workspace_id)
     // A page without its charts has no tag, because a later one will differ.
     if (!whole) reply.removeHeader('etag')
-    void reply.header('content-security-policy', PAGE_POLICY)
-    return html
+    return reply.header('content-security-policy', PAGE_POLICY).send(html)
   }
   const drawn = media === 'application/json' || form === 'image'
   const drawings = drawn ? await services.charts.of(head, principal.workspace_id) : []

@@ -14,13 +14,25 @@ function counted() {
       made.push(key)
       return { value: `${key}${made.length}`, size, keep_ms }
     })
-  return { clock, made, of }
+  return { clock, made, of, kept }
 }
 
 test('those who ask at once share one making, and later ones get what was kept', async () => {
   const { made, of } = counted()
   assert.deepEqual(await Promise.all([of('a'), of('a'), of('a')]), ['a1', 'a1', 'a1'])
   assert.equal(await of('a'), 'a1')
+  assert.deepEqual(made, ['a'])
+})
+
+test('tells of a making that is under way, and no more once it has ended or failed', async () => {
+  const { made, of, kept } = counted()
+  const one = of('a')
+  assert.equal(await kept.coming('a'), 'a1')
+  assert.equal(kept.coming('a', true), undefined, 'those apart make their own')
+  assert.equal(await one, 'a1')
+  assert.equal(kept.coming('a'), undefined)
+  await assert.rejects(kept.of('b', () => Promise.reject(new Error('no'))))
+  assert.equal(kept.coming('b'), undefined)
   assert.deepEqual(made, ['a'])
 })
 

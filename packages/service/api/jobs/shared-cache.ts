@@ -22,6 +22,8 @@ export interface Made<T> {
 export interface SharedCache<T> {
   /** Returns the cached value of the key; undefined if there is none. */
   get(key: string): T | undefined
+  /** Returns the call of `make` that is under way for the key; undefined if there is none. */
+  coming(key: string, apart?: boolean): Promise<T> | undefined
   /** The cached value, or what `make` resolves. Rejects for every caller that waits if `make` rejects. */
   of(key: string, make: () => Promise<Made<T>>, apart?: boolean): Promise<T>
 }
@@ -46,15 +48,29 @@ export function createSharedCache<T>(monotonic: () => number): SharedCache<T> {
   })
   const apartOf = (key: string): string => `apart ${key}`
   const get = (key: string): Made<T> | undefined => kept.get(key) ?? kept.get(apartOf(key))
-  return {
-    get: (key) => get(key)?.value,
-    async of(key, make, apart = false) {
-      const known = get(key)
-      if (known) return known.value
-      const own = apart ? apartOf(key) : key
+  const coming = new Map<string, Promise<T>>()
+  const ownOf = (key: string, apart: boolean): string => (apart ? apartOf(key) : key)
+
+  async function begin(own: string, make: () => Promise<Made<T>>): Promise<T> {
+    try {
       const { value, keep_ms } = (await kept.fetch(own, { context: make }))!
       if (keep_ms === 0) kept.delete(own)
       return value
+    } finally {
+      coming.delete(own)
+    }
+  }
+
+  return {
+    get: (key) => get(key)?.value,
+    coming: (key, apart = false) => coming.get(ownOf(key, apart)),
+    async of(key, make, apart = false) {
+      const known = get(key)
+      if (known) return known.value
+      const own = ownOf(key, apart)
+      const made = coming.get(own) ?? begin(own, make)
+      coming.set(own, made)
+      return made
     },
   }
 }

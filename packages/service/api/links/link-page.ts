@@ -68,16 +68,16 @@ async function openedByCollection(
     const addressOf = (id: string): string => `${address}/${id}`
     const { name, description } = collection
     const html = collectionPage({ name, description, cards, addressOf })
-    return { link_id, workspace_id, page: async () => ({ html }) }
+    return { link_id, workspace_id, page: async () => ({ html: Buffer.from(html) }) }
   }
   if (cards.length === 0) return null
   // A cached page needs no read of its insight, which may be large.
-  const kept = pages.kept(insight_id)
+  const kept = pages.kept(insight_id) ?? pages.coming(insight_id)
   const insight = kept ? null : await store.getInsightHead({ workspace_id, insight_id })
   const made = kept ?? (insight && (() => pages.of(insight, workspace_id, { reader: true })))
   if (!made) return null
   const page = async () => {
-    const { html } = typeof made === 'function' ? await made() : made
+    const { html } = await (typeof made === 'function' ? made() : made)
     return { html: withWayBack(html, collection.name, address) }
   }
   return { link_id, workspace_id, page }
@@ -91,7 +91,7 @@ async function openedBy({ store, pages }: Services, secret: string): Promise<Ope
   // The link is moved to the newest insight, so that it is deleted with that insight and not with the one for which
   // it was made.
   if (insight_id !== link.insight_id) await store.moveLink({ workspace_id, link_id, insight_id })
-  const kept = pages.kept(insight_id, link.rows)
+  const kept = pages.kept(insight_id, link.rows) ?? pages.coming(insight_id, link.rows)
   if (kept) return { link_id, workspace_id, page: async () => kept }
   const of = { workspace_id, insight_id }
   const insight = await store.getInsightHead(of)
@@ -101,7 +101,7 @@ async function openedBy({ store, pages }: Services, secret: string): Promise<Ope
 }
 
 /** Sends a page. The header lets the sites of the settings show it in a frame. */
-function sendPage({ config }: Services, reply: FastifyReply, status: number, page: string) {
+function sendPage({ config }: Services, reply: FastifyReply, status: number, page: string | Buffer) {
   const parents = config.frameParents
   const ancestors = parents.length === 0 ? "'none'" : parents.join(' ')
   return reply

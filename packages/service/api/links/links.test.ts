@@ -65,6 +65,29 @@ test('opens the page of an insight without a token, for nobody else to keep or t
   assert.equal(page.headers.etag, undefined)
 })
 
+test('readers who come while the page of a link is made read nothing of its insight', async (t) => {
+  const opened = await openTestServer(t, { pool: 'real' })
+  const { insight_id } = await completed(opened, { markdown: '# Hello\n' })
+  const { url } = await makeLink(opened, insight_id)
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+  const head = t.mock.method(opened.store, 'getInsightHead')
+  const pool = opened.parts.pool!
+  const { render } = pool
+  t.mock.method(pool, 'render', (...given: Parameters<typeof render>) => {
+    begin()
+    return render.apply(pool, given)
+  })
+  const first = open(opened, url)
+  await begun
+  const pages = await Promise.all([first, open(opened, url), open(opened, url)])
+  assert.deepEqual(
+    pages.map(({ status }) => status),
+    [200, 200, 200],
+  )
+  assert.equal(new Set(pages.map(({ text }) => text)).size, 1)
+  assert.equal(head.mock.callCount(), 1)
+})
+
 test('shows the rows behind the numbers to the readers of a link that was made so, and to no other', async (t) => {
   const opened = await openTestServer(t, { pool: 'real' })
   const table = {
