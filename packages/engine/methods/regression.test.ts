@@ -177,3 +177,22 @@ test('more of what is counted goes with more or fewer, in words of one more', as
     /^More rooms clearly go with fewer complaints: each further room comes with about [\d.]+ fewer\.$/u,
   )
 })
+
+test('even steps of one column are told as such, and not as a series in time', async () => {
+  const told = async (columns: string) =>
+    (
+      await outcomeOf(regression, await relation(`select ${columns} from range(100) t(i)`), {
+        y: 'effect',
+        x: ['dose'],
+      })
+    ).summary
+  const curve = 'i / 10.0 as dose, i * i / 100.0 + hash(i) % 7 as effect'
+  assert.match(
+    await told(curve),
+    /The rows follow each other in even steps, as in a series, and neighbours are alike;/u,
+  )
+  assert.match(
+    await told(`date '2024-01-01' + i::int as day, ${curve}`),
+    /The rows are a series whose neighbours are alike;/u,
+  )
+})

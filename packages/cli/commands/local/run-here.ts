@@ -19,6 +19,9 @@ export interface Found {
   parsed: Parsed
 }
 
+/** A run ends at the first fault that it meets. */
+const CHECKED = '"assay check" lists every fault.'
+
 /** Returns the file of a template in ASSAY_TEMPLATES, or of a shipped one; null if none has that id. */
 export async function cataloguedFile(template_id: string, config: Config): Promise<string | null> {
   const { createCatalog } = await import('@assay/engine/reading/catalog')
@@ -49,7 +52,7 @@ export async function load(file: string, config: Config): Promise<Found> {
   const { source, parsed } = await readTemplate(file, config.templates.folders)
   for (const fault of parsed.faults) say(faultLine(file, fault))
   const broken = parsed.faults.some(({ severity }) => severity === 'error')
-  if (broken || !parsed.template) throw new ExitError(EXIT.failed, `${file} has faults.`)
+  if (broken || !parsed.template) throw new ExitError(EXIT.failed, `${file} has faults. ${CHECKED}`)
   return { file, source, parsed }
 }
 
@@ -106,7 +109,10 @@ export function findingsOf(result: RunResult): Findings {
     case 'done':
       return result.findings
     case 'failed':
-      throw new ExitError(EXIT.failed, `${result.error.code}: ${result.error.detail}`)
+      throw new ExitError(
+        EXIT.failed,
+        `${result.error.code}: ${result.error.detail}${result.error.code === 'template_invalid' ? ` ${CHECKED}` : ''}`,
+      )
     case 'crashed':
       throw new ExitError(EXIT.failed, `The analysis process ended: ${result.detail}`)
     case 'stopped':

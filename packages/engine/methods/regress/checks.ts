@@ -55,6 +55,13 @@ function autocorrelationOf(residuals: readonly number[], series: Design['series'
   return series === 'rows' && !((found ?? 0) > alikeFrom(residuals.length, false)) ? null : found
 }
 
+const ALIKE: Record<NonNullable<Design['series']>, string> = {
+  dated:
+    'The rows are a series whose neighbours are alike; lines through such a series arise by chance, and the certainty allows for that.',
+  even: 'The rows follow each other in even steps, as in a series, and neighbours are alike; lines through a series arise by chance, and the certainty allows for that.',
+  rows: 'Neighbouring rows are alike in the order of the data, as in a series; lines through a series arise by chance, and the certainty allows for that. If the rows have dates, add them.',
+}
+
 export function checkDoubts(
   checks: Checks,
   alike: Design['series'],
@@ -62,15 +69,7 @@ export function checkDoubts(
   powers: boolean,
 ): Doubt[] {
   const found: Doubt[] = []
-  if (alike !== null)
-    found.push(
-      doubt(
-        'series_autocorrelated',
-        alike === 'rows'
-          ? 'Neighbouring rows are alike in the order of the data, as in a series; lines through a series arise by chance, and the certainty allows for that. If the rows have dates, add them.'
-          : 'The rows are a series whose neighbours are alike; lines through such a series arise by chance, and the certainty allows for that.',
-      ),
-    )
+  if (alike !== null) found.push(doubt('series_autocorrelated', ALIKE[alike]))
   if (checks.reset_p !== null && checks.reset_p < 0.01)
     found.push(
       doubt(
