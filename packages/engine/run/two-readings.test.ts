@@ -21,6 +21,7 @@ const bench = await openTestPool({
         ]),
       })),
     }),
+    'second.csv': 'iso,day,n\n2023-02-01,01/02/2023,1\n2023-02-03,03/02/2023,2\n',
     'open.json': '[{"day":"01-02-2023","n":1}]',
     'de.csv': 'art;preis\na;1.234\nb;5.678\n',
   },
@@ -114,6 +115,18 @@ test('analyses, variables and the text count as users, and a profile tells of th
   const many = findingsOf(await bench.run(sourced('many.csv'))).analyses.a!.caveats as { says: string }[]
   assert.equal(many.length, 21)
   assert.match(many.at(-1)!.says, /^280 more such sentences of other columns are left out/)
+})
+
+test('a test of a metric that compares values of the column stops the run, and one that counts them does not', async () => {
+  const over = (line: string) =>
+    bench.run(
+      templateOf('~~~metric m\nmetric: x\n~~~\n\n# M\n\n{{ m.size }}\n', {
+        'metrics/x.yaml': `metric: x\nlabel: x\nsource: { file: second.csv }\ntime: { column: iso }\nvalue: sum(n)\ntests: [ ${line} ]\n`,
+      }),
+    )
+  for (const line of ['{ unique: day }', "{ accepted: { day: ['01/02/2023'] } }"])
+    assert.match(JSON.stringify(await over(line)), /A test of the metric \\"x\\" uses the column \\"day\\"/)
+  assert.equal((await over('{ not_null: day }')).status, 'done')
 })
 
 test('a check finds the use before a run', async () => {

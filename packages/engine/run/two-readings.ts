@@ -58,6 +58,8 @@ function userOf(
   if (until) return `The variable "${until.name}"`
   const rule = template.sources.find(({ name }) => name === source)?.rows
   if (rule?.columns.some((name) => name.toLowerCase() === column)) return 'The rule of rows'
+  const tested = testOf(template, source, column)
+  if (tested !== null) return tested
   const reached = new Set([source])
   for (const { block, reads, uses } of blocks) {
     if (!reads.some((name) => reached.has(name))) continue
@@ -72,6 +74,19 @@ function userOf(
   const prose = [template.body, condition, ...Object.values(template.partials)].join('\n')
   const word = column.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
   return reached.size > 1 && new RegExp(`["'.]${word}(?!\\w)`, 'iu').test(prose) ? 'The text' : null
+}
+
+/** Returns the metric whose test compares values of the column; null if none does. */
+function testOf({ blocks }: Template, source: string, column: string): string | null {
+  const metrics = blocks.flatMap((block) => (block.kind === 'sql' ? (block.metrics ?? []) : []))
+  const found = metrics.find(
+    ({ relation, info: { tests } }) =>
+      relation === source &&
+      tests.some(
+        (one) => (one.kind === 'unique' || one.kind === 'accepted') && one.column.toLowerCase() === column,
+      ),
+  )
+  return found ? `A test of the metric "${found.info.metric}"` : null
 }
 
 /** Returns the names that an analysis uses: every text among its options. */
