@@ -30,7 +30,7 @@ import { failAt } from './failure.ts'
 import { MetricTests } from './metric-tests.ts'
 import { makeTable, outcomeTables } from './outcome-tables.ts'
 import { blockFault, type Plan, sessionFault } from './plan.ts'
-import { badRowsDoubt, profileDoubts, sheetDoubt } from './two-readings.ts'
+import { badRowsDoubt, encodingDoubt, profileDoubts, sheetDoubt } from './two-readings.ts'
 
 export interface BlockRun {
   engine: Engine
@@ -267,9 +267,11 @@ function askedBy({ sources }: BlockRun, { of }: AnalysisBlock): Pick<BlockLineag
 function doubtsOfData(run: BlockRun, block: AnalysisBlock, columns: readonly Column[]): Doubt[] {
   const behind = [...run.sources].filter(([name]) => isBehind(run, block.of, name))
   return behind.flatMap(([name, { lineage, readings = [] }]) => {
-    const left = badRowsDoubt(name, lineage.dialect?.bad_rows ?? 0)
+    const { bad_rows = 0, sheet, encoding } = lineage.dialect ?? {}
+    const left = badRowsDoubt(name, bad_rows)
     if (block.method !== 'profile') return left
-    return [...left, ...sheetDoubt(name, lineage.dialect?.sheet), ...profileDoubts(readings, columns)]
+    const ofFile = [...sheetDoubt(name, sheet), ...encodingDoubt(name, encoding)]
+    return [...left, ...ofFile, ...profileDoubts(readings, columns)]
   })
 }
 

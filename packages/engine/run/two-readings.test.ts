@@ -107,6 +107,12 @@ test('analyses, variables and the text count as users, and a profile tells of th
   const [caveat] = profile.analyses.a!.caveats as { code: string; says: string }[]
   assert.equal(caveat?.code, 'type_ambiguous')
   assert.match(caveat.says, /^"day": Every date fits two readings/)
+  await writeFile(
+    path.join(bench.data, 'old.csv'),
+    Buffer.from('name,n\nM\u00fcller,1\n\u00c9va,2\n', 'latin1'),
+  )
+  const [encoded] = findingsOf(await bench.run(sourced('old.csv'))).analyses.a!.caveats as { says: string }[]
+  assert.match(encoded!.says, /is not UTF-8 throughout and is read as windows-1252/)
   const names = Array.from({ length: 300 }, (_, at) => `d${at}`)
   await writeFile(
     path.join(bench.data, 'many.csv'),

@@ -3,7 +3,7 @@
  * from it: a run that uses it stops with both readings and the line that settles it. A `*` may pass it on as text, and
  * a profile reports it.
  */
-import type { ColumnDoubt, FoundColumn, FoundSheet } from '@assay/model/dialect'
+import type { ColumnDoubt, FoundColumn, FoundDialect, FoundSheet } from '@assay/model/dialect'
 import type { Doubt } from '@assay/model/insight'
 import type { AnalysisBlock, Source, Template } from '@assay/model/template'
 import type { UsedNames } from '../fence/used-names.ts'
@@ -154,6 +154,18 @@ export function sheetDoubt(source: string, sheet: FoundSheet | undefined): Doubt
         doubt(
           'type_ambiguous',
           `${sheetSentence(`The file of "${source}"`, sheet)} Write its name as "sheet".`,
+        ),
+      ]
+    : []
+}
+
+/** Returns the doubt of a profile about a text whose encoding is taken from custom. */
+export function encodingDoubt(source: string, encoding: FoundDialect['encoding']): Doubt[] {
+  return encoding?.sure === 'likely'
+    ? [
+        doubt(
+          'type_ambiguous',
+          `The file of "${source}" is not UTF-8 throughout and is read as ${encoding.is}. If letters are wrong, write its "encoding" in the source, such as iso-8859-2.`,
         ),
       ]
     : []
