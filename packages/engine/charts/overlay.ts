@@ -5,7 +5,7 @@
 import type { Chart } from '@assay/model/insight'
 import { chartPoints, chartXKind, type Kept, type Point } from './chart-values.ts'
 import { layersOf } from './marks/layers.ts'
-import { ACCENT, CONTEXT, LOOK, WIDE } from './marks/look.ts'
+import { LOOK, WIDE } from './marks/look.ts'
 
 const NOW = 'This run'
 const BEFORE = 'Before'
@@ -70,13 +70,14 @@ export function overlayChart(chart: Chart, earlier: Chart): Overlay | null {
     },
     good: 'none' as const,
     width: WIDE,
+    highlight: NOW,
   }
   const spec = {
     ...frameOf(chart.spec),
     usermeta: plot.kept,
     data: { values: points },
     ...apart(layersOf(plot), by !== null && kind === 'time'),
-    config: { ...LOOK, range: { category: [ACCENT, CONTEXT] } },
+    config: LOOK,
   }
   const named = kind === 'text' || by !== null
   return {

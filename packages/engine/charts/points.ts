@@ -31,6 +31,8 @@ export interface ChartOptions {
   history?: { rows: Row[]; x: string; y: string } | null
   /** The events: rows with the column x, or "date", and "label". */
   events?: Row[] | null
+  /** The series that the chart is about. It has the accent, and the others are grey. */
+  highlight?: string | null
 }
 
 /** The most values of a chart; a line below the chart counts the rest. */

@@ -63,7 +63,14 @@ export function makeChart(
     usermeta: kept,
     ...(title === '' ? {} : { title }),
     data: { values: points },
-    ...layersOf({ ...options, points, kept, good: goodOf(options, meanings), width: WIDE }),
+    ...layersOf({
+      ...options,
+      highlight: highlightOf(options, meanings),
+      points,
+      kept,
+      good: goodOf(options, meanings),
+      width: WIDE,
+    }),
     config: LOOK,
   }
   return { id, type: options.type, title, block: block ?? '', x, y, series, ...(by ? { by } : {}), spec }
@@ -76,6 +83,12 @@ function requireColumns(options: ChartOptions, known: string[]): void {
       throw new ValueError(`There is no column ${JSON.stringify(name)}.`, suggest(name, known))
     }
   }
+}
+
+/** Returns the name of the series to highlight. Several columns of y are series by their labels. */
+function highlightOf({ y, highlight }: ChartOptions, meanings: Meanings): string | null {
+  if (!highlight) return null
+  return y.length > 1 ? labelOf(meanings, highlight).title : highlight
 }
 
 function pointsOf(rows: Row[], options: ChartOptions, kind: XKind, meanings: Meanings): Plotted {

@@ -8,7 +8,7 @@ import { chartEvents, chartPoints } from './chart-values.ts'
 import { fillCharts } from './charts.ts'
 import { drawChart } from './drawing/draw.ts'
 import { chartTips } from './forms/tips.ts'
-import { ACCENT, CONTEXT } from './marks/look.ts'
+import { ACCENT, CONTEXT, QUIET } from './marks/look.ts'
 import { overlayChart } from './overlay.ts'
 import { type ChartOptions } from './points.ts'
 import { makeChart } from './spec.ts'
@@ -25,6 +25,24 @@ function chart(rows: Row[], given: Partial<ChartOptions>): Chart {
 }
 
 const inText = (one: Chart): string => fillCharts('\u2063chart:chart-1\u2063', [one], 'text')
+
+test('a highlighted series has the accent, and the others are grey with readable names', async () => {
+  const rows = ['before', 'now'].flatMap((part, at) => [1, 2].map((x) => ({ x, y: x + at, part })))
+  const strokes = async (one: Chart): Promise<string[]> =>
+    [
+      ...(await drawChart(one.spec)).matchAll(/<path [^>]*stroke="(#[0-9a-f]{6})" stroke-width="2"[^>]*>/g),
+    ].map(([, color]) => color!)
+  const one = chart(rows, { series: 'part', highlight: 'now' })
+  assert.deepEqual(await strokes(one), [CONTEXT, ACCENT])
+  const svg = await drawChart(one.spec)
+  assert.match(svg, new RegExp(`fill="${QUIET}"[^>]*>before<`))
+  assert.match(svg, new RegExp(`fill="${ACCENT}"[^>]*>now<`))
+  const columns = chart(
+    [1, 2].map((x) => ({ x, late: x, amount: 2 * x })),
+    { y: ['late', 'amount'], highlight: 'amount' },
+  )
+  assert.deepEqual(await strokes(columns), [CONTEXT, ACCENT])
+})
 
 test('panels share a scale unless one of them would be flat', () => {
   const panels = (share: number) =>

@@ -27,6 +27,7 @@ const TAKEN_BY: Record<string, readonly ChartType[]> = {
   history: ['forecast'],
   events: ['line', 'bar', 'area', 'point', 'forecast'],
   by: ['line', 'bar', 'area', 'point', 'forecast'],
+  highlight: ['line', 'bar', 'area', 'point'],
 }
 const SEVERAL: readonly string[] = ['line', 'bar', 'area', 'point']
 
@@ -92,11 +93,25 @@ function judgeArguments(statement: Statement, type: string, known: boolean, repo
     const message = 'A heatmap needs series, the column of its rows.'
     report('missing_argument', 'series', message, 'Write series: "COLUMN".')
   }
+  if (SEVERAL.includes(type)) judgeHighlight(statement, report)
   for (const [name, types] of Object.entries(TAKEN_BY)) {
     if (!known || !has(name) || types.includes(type as ChartType)) continue
     const message = `A chart of type ${JSON.stringify(type)} takes no ${name}.`
     report('bad_value', name, message, `Remove it, or choose one of ${types.join(', ')}.`)
   }
+}
+
+/** Judges the highlight, which is one of several columns of y, or a value of the series. */
+function judgeHighlight(statement: Statement, report: Report): void {
+  const wanted = textOf(statement, 'highlight')
+  const columns = textsOf(statement, 'y').map(({ text }) => text)
+  if (wanted === null || argument(statement, 'series') || columns.includes(wanted)) return
+  if (columns.length > 1) {
+    const message = `y has no column ${JSON.stringify(wanted)} to highlight.`
+    report('unknown_column', 'highlight', message, suggest(wanted, columns))
+    return
+  }
+  report('bad_value', 'highlight', 'One series has nothing to stand out from.', 'Remove it, or add series.')
 }
 
 function judgeColumns(statement: Statement, type: string, rows: Static, judge: Judge): void {

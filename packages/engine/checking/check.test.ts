@@ -163,6 +163,13 @@ test('each type of chart is held to what it takes, at the place of the argument'
   assert.deepEqual(faults('daily, type: "funnel", x: "day", y: "n", by: "carrier"'), [
     '55 bad_value A chart of type "funnel" takes no by.',
   ])
+  assert.deepEqual(faults('daily, type: "line", x: "day", y: ["n", "delay"], highlight: "delays"'), [
+    '71 unknown_column y has no column "delays" to highlight.',
+  ])
+  assert.deepEqual(faults('daily, type: "line", x: "day", y: "n", highlight: "n"'), [])
+  assert.deepEqual(faults('daily, type: "line", x: "day", y: "n", highlight: "delay"'), [
+    '60 bad_value One series has nothing to stand out from.',
+  ])
   assert.deepEqual(faults('daily, type: "waterfall", x: "carrier", y: "n", from: daily[0].carrier'), [
     '64 wrong_type from is text, not a number.',
   ])

@@ -88,7 +88,23 @@ const KNOWN: readonly string[] = [
 /** The options of the tags that take some. */
 const TAG_OPTIONS: Record<string, readonly string[]> = {
   table: ['limit', 'columns', 'fmt', 'align'],
-  chart: ['type', 'x', 'y', 'series', 'title', 'by', 'low', 'high', 'from', 'to', 'history', 'events'],
+  chart: [
+    ...[
+      'type',
+      'x',
+      'y',
+      'series',
+      'highlight',
+      'title',
+      'by',
+      'low',
+      'high',
+      'from',
+      'to',
+      'history',
+      'events',
+    ],
+  ],
   fact: ['fmt'],
   narrate: ['ask'],
   doubts: [],

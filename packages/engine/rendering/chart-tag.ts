@@ -106,6 +106,7 @@ function chartOptions(values: Values, rows: Row[], ran: Ran): ChartOptions {
     to: numberOf(values, 'to'),
     history: ahead ? historyOf(values, rows, { x, y: y[0]! }, ran) : null,
     events: eventRows(values, rows, { type, x }, ran),
+    highlight: text(values, 'highlight'),
   }
 }
 

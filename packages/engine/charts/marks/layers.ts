@@ -7,6 +7,7 @@ import { edgeOf } from './look.ts'
 import {
   across,
   colored,
+  colorOfName,
   HEIGHT,
   isBar,
   liesOnSide,
@@ -117,7 +118,7 @@ function lines(plot: Plot): Spec[] {
       ? { type: 'line', ...(dotted ? { point: { size: 28, filled: true } } : {}) }
       : type === 'area'
         ? { type: 'area', opacity: 0.75, line: true }
-        : { type: 'point', filled: true, size: 36, opacity: 0.65 }
+        : { type: 'point', filled: false, size: 36, strokeWidth: 1.5, opacity: 1 }
   const encoding = { x: xAxis(plot), y: yAxis(plot, type === 'area'), ...colored(plot, !atEnd) }
   return [{ mark, encoding }, ...(atEnd ? endNames(plot, names) : [])]
 }
@@ -129,7 +130,7 @@ function lines(plot: Plot): Spec[] {
 function endNames(plot: Plot, names: string[]): Spec[] {
   const ends = names.flatMap((name) => {
     const last = plot.points.findLast((point) => point.series === name && point.y !== null)
-    return last ? [{ x: last.x, y: last.y!, series: name }] : []
+    return last ? [{ x: last.x, y: last.y!, series: name, color: colorOfName(plot, name) }] : []
   })
   const known = plot.points.flatMap(({ y }) => (y === null ? [] : [y]))
   const [low, high] = [
@@ -149,7 +150,7 @@ function endNames(plot: Plot, names: string[]): Spec[] {
     y: { field: 'y', type: 'quantitative' },
     text: { field: 'series' },
   }
-  const color = { field: 'series', type: 'nominal', sort: null, legend: null }
+  const color = { field: 'color', type: 'nominal', scale: null }
   return [
     { data, mark: edgeOf(mark), encoding: place },
     { data, mark, encoding: { ...place, color } },

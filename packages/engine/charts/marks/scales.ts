@@ -4,7 +4,7 @@ import type { ChartType } from '@assay/model/insight'
 import { type Kept, type Point, type XKind } from '../chart-values.ts'
 import { axisNumbers, drawnTitle, panelNumbers, shortX } from '../labels.ts'
 import type { ChartOptions } from '../points.ts'
-import { INK, LABEL_LIMIT, TITLE_ABOVE } from './look.ts'
+import { ACCENT, CONTEXT, INK, LABEL_LIMIT, QUIET, SERIES, TITLE_ABOVE } from './look.ts'
 
 export type Spec = Record<string, unknown>
 
@@ -135,17 +135,26 @@ export function colored(plot: Plot, legend: boolean): Spec {
   const names = seriesNames(plot.points)
   if (names.length === 0) return {}
   const title = plot.kept.labels.series ? drawnTitle(plot.kept.labels.series) : null
-  const scheme = names.length > 8 ? { scale: { scheme: 'tableau20' } } : {}
+  const range = names.map((name) => (name === plot.highlight ? ACCENT : CONTEXT))
   return {
     color: {
       field: 'series',
       type: 'nominal',
       sort: null,
       title,
-      ...scheme,
+      ...(plot.highlight ? { scale: { domain: names, range } } : {}),
       ...(legend ? {} : { legend: null }),
     },
   }
+}
+
+/**
+ * Returns the colour in which the name of a series is written: that of its marks, or in place of the grey of context a
+ * darker one, in which small letters are readable.
+ */
+export function colorOfName({ points, highlight }: Plot, name: string): string {
+  if (highlight) return name === highlight ? ACCENT : QUIET
+  return SERIES[seriesNames(points).indexOf(name)] ?? INK
 }
 
 export const typeOfX = ({ kept, type, points }: Plot): string =>
