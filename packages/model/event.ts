@@ -158,9 +158,11 @@ export function eventTypeOf(job: Pick<Job, 'job_status' | 'error'>): EventType |
 export const PERSONAL_DETAIL =
   'The job of a reader failed: she and admins read the reason in the status of the job.'
 
-/** Returns the error of a job as events show it. */
-function toldError({ error, reader_id }: Pick<Job, 'error' | 'reader_id'>): Job['error'] {
-  return error === null || reader_id === null ? error : { code: error.code, detail: PERSONAL_DETAIL }
+/** Returns the error of a job as events show it. Only the job itself tells the steps. */
+function toldError({ error, reader_id }: Pick<Job, 'error' | 'reader_id'>): JobEventData['error'] {
+  if (error === null) return null
+  const { code, detail } = error
+  return { code, detail: reader_id === null ? detail : PERSONAL_DETAIL }
 }
 
 /** Returns the data of a job's event. `publicUrl` has no trailing slash; null leaves `result_url` relative. */

@@ -49,9 +49,42 @@ export const Progress = Type.Object({
 })
 export type Progress = Static<typeof Progress>
 
+/** One step of a run that failed: reading a source, a block, or writing the text. */
+export const RunStep = Type.Object({
+  name: Type.String(),
+  elapsed_ms: Type.Number({ minimum: 0 }),
+})
+export type RunStep = Static<typeof RunStep>
+
 export interface JobError {
   code: JobErrorCode
   detail: string
+  /** The steps in their order. The last one is the one that failed. */
+  steps?: RunStep[]
+}
+
+export interface StepTimes {
+  /** Begins the step of the progress, unless it is under way. */
+  note(progress: Progress): void
+  /** Returns the steps so far. The last one is under way. */
+  untilNow(): RunStep[]
+}
+
+/** Measures the steps of a run by its progress. `now` returns milliseconds of a clock that never jumps. */
+export function createStepTimes(now: () => number): StepTimes {
+  const begun: { step: number; name: string; at: number }[] = []
+  return {
+    note({ step, label }) {
+      if (begun.at(-1)?.step !== step) begun.push({ step, name: label, at: now() })
+    },
+    untilNow() {
+      const end = now()
+      return begun.map(({ name, at }, nth) => {
+        const elapsed_ms = Math.round(((begun[nth + 1]?.at ?? end) - at) * 10) / 10
+        return { name, elapsed_ms }
+      })
+    },
+  }
 }
 
 /** One change of state. Its position in `Job.moves`, from 1, is the id of the server-sent event. */
@@ -82,7 +115,16 @@ export const JobView = Type.Object(
     }),
     progress: Progress,
     attempt: Type.Integer({ minimum: 0, description: 'Rises with each start on a worker' }),
-    error: nullable(JobFault),
+    error: nullable(
+      Type.Object({
+        ...JobFault.properties,
+        steps: Type.Optional(
+          Type.Array(RunStep, {
+            description: 'The steps that the run took and their times; the last one failed',
+          }),
+        ),
+      }),
+    ),
     skipped: nullable(Type.Enum(['condition'])),
     created_at: time('When the job was created'),
     queued_at: nullable(time('When it was run')),

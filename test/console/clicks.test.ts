@@ -170,6 +170,7 @@ test('why a schedule fails takes two clicks, and why I was not told of a run two
   await why.click(link(page, /^See why the last one failed/).first())
   await page.getByText('A step of the report failed.').first().waitFor()
   assert.ok(why.count.clicks <= 2)
+  await page.getByRole('list', { name: 'Steps of the run' }).getByText('b (failed)').waitFor()
   await link(page, 'Open the template at line 5').click()
   const editor = page.getByRole('textbox', { name: 'Source of the template' })
   await page.waitForFunction(() => document.activeElement?.shadowRoot?.activeElement)

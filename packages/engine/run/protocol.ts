@@ -8,7 +8,7 @@ import type { FoundColumn, FoundDialect } from '@assay/model/dialect'
 import type { JobErrorCode } from '@assay/model/errors'
 import type { Explained } from '@assay/model/explained'
 import type { Cell, Chart, Column, Findings, Outcome, PageInsight } from '@assay/model/insight'
-import type { Progress } from '@assay/model/job'
+import type { Progress, RunStep } from '@assay/model/job'
 import type { Reader } from '@assay/model/reader'
 import type { Reading } from '@assay/model/reading'
 import type { Fault, Limits, TemplateSource, Variable } from '@assay/model/template'
@@ -175,7 +175,8 @@ export interface Failure {
  */
 export type RunResult =
   | { status: 'done'; findings: Findings }
-  | { status: 'failed'; error: Failure }
+  /** `steps`: those that the run took; the last one failed. */
+  | { status: 'failed'; error: Failure; steps?: RunStep[] }
   | { status: 'crashed'; detail: string }
   | { status: 'stopped' }
 

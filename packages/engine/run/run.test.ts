@@ -171,6 +171,20 @@ test('a value of a variable that an analysis cannot take is told with the variab
   assert.match(result.error.detail, /It is "5 days", from \$p\.unit: run with another value of "p"\.$/)
 })
 
+test('a run that fails tells the steps that it took, the last of which failed', async () => {
+  const result = await bench.run(
+    templateOf(
+      `---\n${SALES}\n---\n\n\`\`\`sql good\nselect 1 as n\n\`\`\`\n\n\`\`\`sql bad\nselect cast('x' as integer) as n\n\`\`\`\n\n# A\n\n{{ good.size }} {{ bad.size }}\n`,
+    ),
+  )
+  assert.ok(result.status === 'failed', JSON.stringify(result))
+  assert.deepEqual(
+    result.steps?.map(({ name }) => name),
+    ['source sales', 'good', 'bad'],
+  )
+  assert.ok(result.steps!.every(({ elapsed_ms }) => elapsed_ms >= 0))
+})
+
 test('relative periods count back from the start in the zone, or from the latest day of the data', async () => {
   const period = (until: string) =>
     sqlTemplate(

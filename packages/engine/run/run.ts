@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import type { Column, Findings, Lineage, Outcome, Table } from '@assay/model/insight'
-import type { Progress } from '@assay/model/job'
+import { createStepTimes, type Progress } from '@assay/model/job'
 import type { Reader } from '@assay/model/reader'
 import type { Limits, Template } from '@assay/model/template'
 import { arm, type Engine, engineVersion, seal, spillOf } from '../duckdb/duckdb.ts'
@@ -49,10 +49,17 @@ export interface RunContext {
 }
 
 export async function runTask(task: RunTask, context: RunContext): Promise<RunResult> {
+  const steps = createStepTimes(() => performance.now())
+  const onProgress = (progress: Progress): void => {
+    steps.note(progress)
+    context.onProgress(progress)
+  }
   try {
-    return { status: 'done', findings: await findings(task, context) }
+    return { status: 'done', findings: await findings(task, { ...context, onProgress }) }
   } catch (error) {
-    return context.signal.aborted ? { status: 'stopped' } : resultOf(error)
+    if (context.signal.aborted) return { status: 'stopped' }
+    const result = resultOf(error)
+    return result.status === 'failed' ? { ...result, steps: steps.untilNow() } : result
   }
 }
 

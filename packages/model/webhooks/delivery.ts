@@ -104,13 +104,21 @@ export const DeliveryView = Type.Object(
     attempt_count: Type.Integer({ minimum: 0 }),
     next_attempt_at: nullable(Type.String({ format: 'date-time' })),
     created_at: Type.String({ format: 'date-time' }),
+    title: Type.Optional(
+      nullable(
+        Type.String({
+          description:
+            'In lists and in the answer to a reading: the title of its job, as the list of jobs has it; null without a job that the caller may read',
+        }),
+      ),
+    ),
   },
   { title: 'Delivery' },
 )
 export type DeliveryView = Static<typeof DeliveryView>
 
 /** A delivery as the store returns it. */
-export interface Delivery extends DeliveryView {
+export interface Delivery extends Omit<DeliveryView, 'title'> {
   workspace_id: string
 }
 

@@ -10,7 +10,7 @@ import { iso } from '@assay/model/clock'
 import { type FileAccess, UPLOADS } from '@assay/model/file'
 import { uuidv7 } from '@assay/model/ids'
 import type { Outcome } from '@assay/model/insight'
-import type { Job } from '@assay/model/job'
+import { createStepTimes, type Job } from '@assay/model/job'
 import type { Reader } from '@assay/model/reader'
 import { asReader } from '@assay/model/readers'
 import type { TemplateSource } from '@assay/model/template'
@@ -113,13 +113,26 @@ async function readerNow(
   return found ? asReader(found) : undefined
 }
 
+/** Returns the access of a job to the connections that its template names, and to the kept days. */
+function accessOf(
+  { workspace_id }: Job,
+  template: TemplateSource,
+  { connections, templates, keeperOf }: AttemptOptions,
+) {
+  const names = async () => (await templates.read(template, workspace_id)).found?.view.connections ?? []
+  return {
+    ...connections.accessFor({ workspace_id, names }),
+    ...(keeperOf ? { keeper: keeperOf(workspace_id) } : {}),
+  }
+}
+
 async function analyse(
   claimed: ClaimedJob,
   hold: Hold,
   options: AttemptOptions,
   trace: AttemptTrace | null,
 ): Promise<RunResult> {
-  const { pool, clock, giveUp, templates } = options
+  const { pool, clock, giveUp } = options
   const { job } = claimed
   const template = await whileStoreIsAway(
     () => options.source({ template_id: job.template_id, version: job.template_version }),
@@ -139,6 +152,7 @@ async function analyse(
   const roots = await rootsOf(claimed, template, options)
   const delivered = await deliveredBefore(job, template, options)
   const done = new AbortController()
+  const steps = createStepTimes(() => clock.monotonic())
   void reportProgress(hold, done.signal, options)
   let starting: Promise<void> | undefined
   try {
@@ -161,16 +175,10 @@ async function analyse(
           // A failure of the start is handled where it is awaited below, once the analysis has ended.
           starting.catch(() => undefined)
         },
-        connections: {
-          ...options.connections.accessFor({
-            workspace_id: job.workspace_id,
-            names: async () =>
-              (await templates.read(template, job.workspace_id)).found?.view.connections ?? [],
-          }),
-          ...(options.keeperOf ? { keeper: options.keeperOf(job.workspace_id) } : {}),
-        },
+        connections: accessOf(job, template, options),
         onProgress: (progress) => {
           hold.progress = progress
+          steps.note(progress)
           trace?.step(progress)
         },
       },
@@ -178,7 +186,8 @@ async function analyse(
     done.abort()
     // A stopped attempt does not wait for an answer, because the store may be the reason for the stop.
     if (result.status !== 'stopped') await starting
-    return result
+    // A process that was ended tells no steps. Those are known by the progress that it reported.
+    return result.status === 'failed' ? { steps: steps.untilNow(), ...result } : result
   } finally {
     done.abort()
   }

@@ -29,7 +29,10 @@ export function settlementOf(result: RunResult, stopped: StopReason | null): Set
     case 'done':
       return { kind: 'complete', findings: result.findings }
     case 'failed':
-      return { kind: 'fail', error: result.error }
+      return {
+        kind: 'fail',
+        error: result.steps?.length ? { ...result.error, steps: result.steps } : result.error,
+      }
     case 'crashed':
       return { kind: 'lose' }
     case 'stopped':

@@ -7,6 +7,7 @@ import type { Pool, RunOptions } from '@assay/engine/run/pool'
 import type { RunResult, RunTask } from '@assay/engine/run/protocol'
 import { FakeClock } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
+import { jobEventData } from '@assay/model/event'
 import { uuidv7 } from '@assay/model/ids'
 import type { Findings } from '@assay/model/insight'
 import type { JobStatus } from '@assay/model/job'
@@ -249,6 +250,37 @@ test('a failed analysis ends its job with the error', async () => {
   runs[0]!.end({ status: 'failed', error: { code: 'timed_out', detail: 'Too slow.' } })
   await until(async () => (await state(id)).job_status === 'canceled')
   assert.deepEqual((await state(id)).error, { code: 'timed_out', detail: 'Too slow.' })
+  stop()
+  await running
+  await store.close()
+})
+
+test('a failed job tells its steps with their times, also where its process was ended, and its event does not', async () => {
+  const { store, clock, runs, state, stop, running } = await setUp()
+  const id = await enqueue(store)
+  await until(() => runs.length === 1)
+  const error = { code: 'timed_out', detail: 'Too slow.' } as const
+  for (const [at, label] of ['source sales', 'daily', 'daily'].entries()) {
+    runs[0]!.options.onProgress!({ percent: 10 * at, step: Math.min(at, 1) + 1, steps: 3, label })
+    clock.advance(30)
+  }
+  runs[0]!.end({ status: 'failed', error })
+  await until(async () => (await state(id)).job_status === 'canceled')
+  const job = await state(id)
+  assert.deepEqual(job.error, {
+    ...error,
+    steps: [
+      { name: 'source sales', elapsed_ms: 30 },
+      { name: 'daily', elapsed_ms: 60 },
+    ],
+  })
+  assert.deepEqual(jobEventData(job, null).error, error)
+  const second = await enqueue(store)
+  await until(() => runs.length === 2)
+  const steps = [{ name: 'all', elapsed_ms: 2 }]
+  runs[1]!.end({ status: 'failed', error, steps })
+  await until(async () => (await state(second)).job_status === 'canceled')
+  assert.deepEqual((await state(second)).error, { ...error, steps })
   stop()
   await running
   await store.close()
