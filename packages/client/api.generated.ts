@@ -801,6 +801,8 @@ export type Delivery = {
   attempt_count: number
   next_attempt_at: string | null
   created_at: string
+  /** In lists and in the answer to a reading: the title of its job, as the list of jobs has it; null without a job that the caller may read */
+  title?: string | null
 }
 
 export type DeliveryPage = {
@@ -820,6 +822,8 @@ export type DeliveryWithAttempts = {
   attempt_count: number
   next_attempt_at: string | null
   created_at: string
+  /** In lists and in the answer to a reading: the title of its job, as the list of jobs has it; null without a job that the caller may read */
+  title?: string | null
   /** Oldest first */
   attempts: Attempt[]
 }
@@ -1407,6 +1411,11 @@ export type Job = {
   error: {
     code: 'analysis_failed' | 'template_invalid' | 'source_unavailable' | 'reader_missing' | 'memory_exceeded' | 'limit_exceeded' | 'output_too_large' | 'timed_out' | 'worker_lost' | 'canceled_by_user'
     detail: string
+    /** The steps that the run took and their times; the last one failed */
+    steps?: {
+      name: string
+      elapsed_ms: number
+    }[]
   } | null
   skipped: 'condition' | null
   /** When the job was created */

@@ -83,6 +83,7 @@ const READS = {
   getRepository: repositories.getRepository,
   getRepositoryTree: repositories.getRepositoryTree,
   getJob: jobs.getJob,
+  getJobs: jobs.getOwnJobs,
   getDraft: jobs.getDraft,
   listJobs: jobs.listJobs,
   countBatch: counts.countBatch,

@@ -658,6 +658,7 @@ class Delivery(TypedDict):
     attempt_count: int
     next_attempt_at: Union[str, None]
     created_at: str
+    title: NotRequired[Union[str, None]]
 
 
 class DeliveryPage(TypedDict):
@@ -675,6 +676,7 @@ class DeliveryWithAttempts(TypedDict):
     attempt_count: int
     next_attempt_at: Union[str, None]
     created_at: str
+    title: NotRequired[Union[str, None]]
     attempts: List["Attempt"]
 
 
@@ -1187,9 +1189,15 @@ class JobProgress(TypedDict):
     label: str
 
 
+class JobErrorSteps(TypedDict):
+    name: str
+    elapsed_ms: float
+
+
 class JobError(TypedDict):
     code: Literal["analysis_failed", "template_invalid", "source_unavailable", "reader_missing", "memory_exceeded", "limit_exceeded", "output_too_large", "timed_out", "worker_lost", "canceled_by_user"]
     detail: str
+    steps: NotRequired[List["JobErrorSteps"]]
 
 
 class Job(TypedDict):

@@ -231,6 +231,13 @@ export const insightCardTests: ConformanceTests = {
       { insight_id, title: 'Delays' },
     ])
     assert.deepEqual(await store.insightTitles({ workspace_id: other, insight_ids }), [])
+    const assignment_ids = [failed.assignment_id, stopped.assignment_id, uuidv7()]
+    const found = await store.getJobs({ workspace_id: WORKSPACE, assignment_ids })
+    assert.deepEqual(
+      new Set(found.map((job) => job.assignment_id)),
+      new Set([failed.assignment_id, stopped.assignment_id]),
+    )
+    assert.deepEqual(await store.getJobs({ workspace_id: other, assignment_ids }), [])
   },
 
   'shows insights to their own workspace only, and none whose job was deleted': async ({ store }) => {

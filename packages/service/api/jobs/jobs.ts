@@ -22,7 +22,7 @@ import { mayRead } from '../readers/visible.ts'
 import { Notify, toldOf } from '../subscriptions/notify.ts'
 import { runnableTemplate, variablesOf } from '../templates/template-lookup.ts'
 import { ANSWERED_BY, jobKey, WAIT_MOST } from './changes.ts'
-import { runTitles } from './run-titles.ts'
+import { jobTitles } from './run-titles.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
@@ -275,14 +275,9 @@ export const listJobs = operation({
     const metadata = pair === undefined ? pair : pairOf(pair)
     const wanted = { limit: LIMIT_DEFAULT, ...asked, metadata, workspace_id }
     const { items, next_cursor } = await store.listJobs(wanted)
-    const insight_ids = items.flatMap(({ insight_id }) => insight_id ?? [])
-    const rows = insight_ids.length === 0 ? [] : await store.insightTitles({ workspace_id, insight_ids })
-    const titles = new Map(rows.map(({ insight_id, title }) => [insight_id, title]))
-    const untitled = items.filter(({ insight_id }) => !titles.has(insight_id ?? ''))
-    const others = await runTitles(services, workspace_id, untitled)
-    const titleOf = ({ insight_id, assignment_id }: Job): string | null =>
-      titles.get(insight_id ?? '') ?? others.get(assignment_id) ?? null
-    return { items: items.map((job) => ({ ...jobView(job), title: titleOf(job) })), next_cursor }
+    const titles = await jobTitles(services, workspace_id, items)
+    const view = (job: Job): JobView => ({ ...jobView(job), title: titles.get(job.assignment_id) ?? null })
+    return { items: items.map(view), next_cursor }
   },
 })
 

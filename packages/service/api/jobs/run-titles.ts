@@ -1,4 +1,6 @@
-/** Makes the titles of runs without an insight, from their template and the values of their variables. */
+/**
+ * Makes the titles of jobs: of the insight, or before there is one of the template with the values of the variables.
+ */
 import { setImmediate } from 'node:timers/promises'
 import { runTitle } from '@assay/engine/reading/titles'
 import { AppError } from '@assay/model/errors'
@@ -30,8 +32,28 @@ async function versionOf({ store, templates }: Known, workspace_id: string, job:
   return found?.template ?? null
 }
 
-/** Returns the titles by assignment id. */
-export async function runTitles(
+type Titled = Untitled & Pick<Job, 'insight_id'>
+
+/** Returns the titles by assignment id. A job without a title has none. */
+export async function jobTitles(
+  known: Known,
+  workspace_id: string,
+  jobs: readonly Titled[],
+): Promise<Map<string, string>> {
+  const insight_ids = jobs.flatMap(({ insight_id }) => insight_id ?? [])
+  const rows = insight_ids.length === 0 ? [] : await known.store.insightTitles({ workspace_id, insight_ids })
+  const own = new Map(rows.map(({ insight_id, title }) => [insight_id, title]))
+  const untitled = jobs.filter(({ insight_id }) => !own.has(insight_id ?? ''))
+  const titles = await runTitles(known, workspace_id, untitled)
+  for (const { insight_id, assignment_id } of jobs) {
+    const title = own.get(insight_id ?? '')
+    if (title !== undefined) titles.set(assignment_id, title)
+  }
+  return titles
+}
+
+/** Returns the titles of runs without an insight, by assignment id. */
+async function runTitles(
   known: Known,
   workspace_id: string,
   jobs: readonly Untitled[],

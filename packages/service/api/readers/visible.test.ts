@@ -262,6 +262,25 @@ test('nobody but her and admins reads the question whether a reader wants her ma
   assert.deepEqual([await read(tokens.analyst), await read(ada), await read(tokens.admin)], [404, 200, 200])
 })
 
+test('a delivery bears the title of its job for her and admins only', async (t) => {
+  const server = await openTestServer(t)
+  const { ask, store, tokens } = server
+  const { delivery_id } = await fill(server)
+  const delivery = await store.getDelivery({ workspace_id: 'default', delivery_id })
+  const ada = await tokenOf(server, 'service:ada', ['viewer'])
+  const titles = async (token: string): Promise<(string | null)[]> => {
+    const { items } = (
+      await ask('GET', `/v1alpha/webhooks/${delivery!.webhook_id}/deliveries`, { token })
+    ).json()
+    return [...new Set((items as { title: string | null }[]).map(({ title }) => title))]
+  }
+  assert.deepEqual(await titles(tokens.admin), [MARK])
+  assert.deepEqual(await titles(ada), [MARK])
+  assert.ok(!(await titles(tokens.analyst)).includes(MARK))
+  const read = await ask('GET', `/v1alpha/webhooks/deliveries/${delivery_id}`, { token: tokens.admin })
+  assert.equal(read.json().title, MARK)
+})
+
 test('only an admin runs a template for another, and no template without a use for a reader', async (t) => {
   const server = await openTestServer(t)
   const { ask, tokens } = server

@@ -13,8 +13,10 @@ import { notFound } from '@assay/model/errors'
 import { EVENT_TYPES } from '@assay/model/event'
 import { Type } from '@assay/model/schema'
 import { Id, LIMIT_DEFAULT, pageOf, pageQuery, Time } from '../http/fields.ts'
-import { operation } from '../http/operation.ts'
+import { type Call, operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
+import { jobTitles } from '../jobs/run-titles.ts'
+import { mayRead } from '../readers/visible.ts'
 import { type Family, pathOf, requireOf, SUBSCRIPTIONS, WEBHOOKS } from './webhook-lookup.ts'
 
 const DAY_MS = 24 * 3600 * 1000
@@ -23,6 +25,27 @@ const DeliveryWithAttempts = Type.Object(
   { ...DeliveryView.properties, attempts: Type.Array(Attempt, { description: 'Oldest first' }) },
   { title: 'DeliveryWithAttempts' },
 )
+
+/** Returns the titles of the jobs of deliveries, by assignment id. The jobs that the caller may not read have none. */
+async function titlesOf(
+  { services, principal }: Pick<Call, 'services' | 'principal'>,
+  deliveries: readonly Delivery[],
+): Promise<Map<string, string>> {
+  const { workspace_id } = principal
+  const assignment_ids = [...new Set(deliveries.flatMap(({ assignment_id }) => assignment_id ?? []))]
+  if (assignment_ids.length === 0) return new Map()
+  const jobs = await services.store.getJobs({ workspace_id, assignment_ids })
+  return jobTitles(
+    services,
+    workspace_id,
+    jobs.filter((job) => mayRead(principal, job)),
+  )
+}
+
+/** Returns the view of a delivery with the title of its job. */
+function titledView(delivery: Delivery, titles: ReadonlyMap<string, string>): DeliveryView {
+  return { ...deliveryView(delivery), title: titles.get(delivery.assignment_id ?? '') ?? null }
+}
 
 export function deliveryView(delivery: Delivery): DeliveryView {
   const { workspace_id: _, ...view } = delivery
@@ -53,7 +76,11 @@ const listOf = (of: Family, name: string) =>
         workspace_id,
         webhook_id,
       })
-      return { items: page.items.map(deliveryView), next_cursor: page.next_cursor }
+      const titles = await titlesOf(call, page.items)
+      return {
+        items: page.items.map((delivery) => titledView(delivery, titles)),
+        next_cursor: page.next_cursor,
+      }
     },
   })
 
@@ -70,7 +97,8 @@ export const getDelivery = operation({
   async handle({ services, principal, params }) {
     const delivery = await services.store.getDelivery({ workspace_id: principal.workspace_id, ...params })
     if (!delivery) throw notFound('delivery', params.delivery_id)
-    return { ...deliveryView(delivery), attempts: delivery.attempts }
+    const titles = await titlesOf({ services, principal }, [delivery])
+    return { ...titledView(delivery, titles), attempts: delivery.attempts }
   },
 })
 

@@ -65,6 +65,8 @@ export interface JobStore {
     isCurrent: (draft: DraftOrigin) => boolean
   }): Promise<Job | null>
   getJob(input: { workspace_id: string; assignment_id: string }): Promise<Job | null>
+  /** Returns the jobs of these ids that the workspace has. */
+  getJobs(input: { workspace_id: string; assignment_ids: string[] }): Promise<Job[]>
   /** Returns the origin of a draft. Null if there is no such job, or it is no longer a draft. */
   getDraft(input: { workspace_id: string; assignment_id: string }): Promise<DraftOrigin | null>
   /** Lists jobs, newest first. */

@@ -20,6 +20,10 @@ import { moveJob } from './moves.ts'
 const OF_ID = by('assignment_id', 'workspace_id')
 const JOB = JOBS.except('owner')
 const FIND = JOBS.select(OF_ID, JOB)
+const FIND_OWN = JOBS.select(
+  'WHERE workspace_id = :workspace_id AND assignment_id = ANY (:assignment_ids)',
+  JOB,
+)
 const FIND_ALL = JOBS.select('WHERE assignment_id = ANY (:assignment_ids)', JOB)
 const LOCK = JOBS.select(`${OF_ID} FOR UPDATE`)
 // A template without this word names no metric, so its version depends on its own text only.
@@ -238,6 +242,10 @@ export function* getJob(from: Reader, key: Key): Routine<Job | null> {
 
 export function* getDraft(from: Reader, key: Key): Routine<DraftOrigin | null> {
   return (yield* from.find(FIND_DRAFT, key)) ?? null
+}
+
+export function getOwnJobs(from: Reader, input: Input<'getJobs'>): Routine<Job[]> {
+  return from.all(FIND_OWN, input)
 }
 
 /** Returns the jobs of these ids that exist, in any workspace. */

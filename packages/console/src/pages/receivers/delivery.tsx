@@ -62,7 +62,7 @@ function Facts({ delivery }: { delivery: DeliveryView }) {
           <dt>Job</dt>
           <dd>
             <Link to="/jobs/$assignment_id" params={{ assignment_id: delivery.assignment_id }}>
-              <code>{delivery.assignment_id}</code>
+              {delivery.title ?? <code>{delivery.assignment_id}</code>}
             </Link>
           </dd>
         </>

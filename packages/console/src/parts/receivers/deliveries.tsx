@@ -73,7 +73,11 @@ function DeliveryRow({ receiver, delivery, paused }: DeliveryRowProps) {
       <td>
         {assignment_id !== null && (
           <Link to="/jobs/$assignment_id" params={{ assignment_id }}>
-            job <ShortId id={assignment_id} />
+            {delivery.title ?? (
+              <>
+                job <ShortId id={assignment_id} />
+              </>
+            )}
           </Link>
         )}
       </td>
