@@ -3,9 +3,11 @@
  * of outgoing data and of the repository.
  */
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
 import { after, test } from 'node:test'
 import { ACTIONS } from '@assay/model/audit'
-import { ACTIONS as TOLD } from '../../packages/console/src/audit.ts'
+import { fieldWords, ACTIONS as TOLD } from '../../packages/console/src/audit.ts'
 import { openGitServer } from '../../packages/service/git/git-server-fixture.ts'
 import { openPage, signIn } from './browser.ts'
 import { stand } from './stand.ts'
@@ -21,6 +23,7 @@ import {
   TOKEN,
 } from './steps.ts'
 
+const OPENAPI = path.join(import.meta.dirname, '../../openapi.json')
 const GREETING = '---\ntitle: A greeting\n---\n\n# Good morning\n'
 const git = await openGitServer({ after })
 await git.commit({ 'greeting.md': GREETING }, 'Add a greeting')
@@ -29,6 +32,29 @@ const stood = stand({ ASSAY_TEMPLATES: git.url, ASSAY_TEMPLATES_EVERY: '1h' })
 
 test('has words for each action', () => {
   assert.deepEqual(TOLD.toSorted(), ACTIONS.toSorted())
+})
+
+test('has words for each field of a change and each filter of a list', () => {
+  const { components, paths } = JSON.parse(readFileSync(OPENAPI, 'utf8')) as {
+    components: { schemas: Record<string, { properties?: object }> }
+    paths: Record<string, { get?: { parameters?: { in: string; name: string }[] } }>
+  }
+  const changed = Object.entries(components.schemas)
+    .filter(([name]) => /^Change\w+Request$/.test(name))
+    .flatMap(([, { properties = {} }]) => Object.keys(properties))
+  const filters = ['/insights', '/subscriptions', '/readers'].flatMap((at) => {
+    const found = Object.entries(paths).find(([address]) => address.endsWith(at))
+    return (found?.[1].get?.parameters ?? []).flatMap(({ in: place, name }) =>
+      place === 'query' ? [name] : [],
+    )
+  })
+  const fields = [...changed, ...filters].filter((name) => name !== 'limit' && name !== 'cursor')
+  assert.ok(fields.includes('pinned_by') && fields.includes('retry_schedule'), fields.join())
+  assert.deepEqual(
+    fields.filter((name) => fieldWords([name]) === name),
+    [],
+  )
+  assert.equal(fieldWords(['sales', 'q']), 'sales, words')
 })
 
 test('tells who did what to which thing, with a way to it, and filters that can be shared', async () => {
@@ -45,7 +71,7 @@ test('tells who did what to which thing, with a way to it, and filters that can 
   await link(page, 'Audit trail').click()
   for (const words of ['ran a job', 'read a result', 'added a connection', 'revoked a token'])
     await page.getByRole('cell', { name: words }).first().waitFor()
-  await page.getByRole('cell', { name: 'changed a connection description, limits' }).waitFor()
+  await page.getByRole('cell', { name: 'changed a connection the description, the limits' }).waitFor()
   await assertAccessible(page, 'the audit trail')
   await page.getByLabel('What', { exact: true }).selectOption('connection.change')
   await page.waitForURL(/action=connection\.change/)

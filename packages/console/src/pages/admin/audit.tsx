@@ -6,7 +6,7 @@
 import type { AuditAction, AuditRecord } from '@assay/model/audit'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { api } from '../../api.ts'
-import { ACTION_WORDS, ACTIONS } from '../../audit.ts'
+import { ACTION_WORDS, ACTIONS, fieldWords } from '../../audit.ts'
 import { SelectField, TextField } from '../../parts/field.tsx'
 import { ListTable } from '../../parts/lists/list-table.tsx'
 import { Paged, usePaged } from '../../parts/lists/paged.tsx'
@@ -40,7 +40,7 @@ function Filters() {
         onChange={({ target }) => set('action', target.value)}
         options={[
           { value: '', label: 'Anything' },
-          ...ACTIONS.map((action) => ({ value: action, label: `${action}: ${ACTION_WORDS[action]}` })),
+          ...ACTIONS.map((action) => ({ value: action, label: ACTION_WORDS[action] })),
         ]}
       />
       <WordFilter
@@ -140,7 +140,7 @@ function Row({ record }: { record: AuditRecord }) {
       </td>
       <td data-label="What">
         {ACTION_WORDS[action]}
-        {fields.length > 0 && <div className="small">{fields.join(', ')}</div>}
+        {fields.length > 0 && <div className="small">{fieldWords(fields)}</div>}
       </td>
       <td data-label="To what">
         <Thing record={record} />
