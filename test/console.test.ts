@@ -297,6 +297,7 @@ test('writes a template: faults with line and column while typing, a preview on 
   await button(page, 'Show what runs where').click()
   await page.getByText('SQL · here, over penguins').waitFor()
   await assertAccessible(page, 'what runs where')
+  await page.getByText(/^It is saved as/).click()
   await page.getByLabel('Id').fill('my-penguins')
   await button(page, 'Save').click()
   await page.waitForURL(/\/templates\/my-penguins$/)

@@ -4,10 +4,10 @@
  * may be repeated (reads, creations under an idempotency key, runs and cancels) are repeated on 429, 502, 503, 504,
  * broken connections and after the time limit. `all` stands beside each `list` that has pages: it yields every item.
  */
-import type { Event } from './api.generated.ts'
+import { type Event, OPERATIONS, type PreviewTemplateRequest } from './api.generated.ts'
 import { type Call, createCall } from './call.ts'
 import { fileCalls } from './files.ts'
-import { ClientError, type ClientOptions, createSender } from './http.ts'
+import { ClientError, type ClientOptions, createSender, type Send } from './http.ts'
 import { jobCalls } from './jobs.ts'
 import { type All, createAll } from './pages.ts'
 
@@ -256,6 +256,16 @@ function findings(call: Call, all: All) {
   }
 }
 
+/** Makes the call that returns a preview as the bytes of a PDF. */
+function previewPdf(send: Send) {
+  return async (body: PreviewTemplateRequest): Promise<Uint8Array<ArrayBuffer>> => {
+    const headers = { accept: 'application/pdf', 'content-type': 'application/json' }
+    const asked = { body: JSON.stringify(body), headers, slow: true, repeatable: false }
+    const answer = await send('POST', OPERATIONS.previewTemplate.path, asked)
+    return new Uint8Array(await answer.arrayBuffer())
+  }
+}
+
 export function createClient(options: ClientOptions) {
   const send = createSender(options)
   const call = createCall(send)
@@ -269,6 +279,7 @@ export function createClient(options: ClientOptions) {
       delete: call('deleteTemplate'),
       check: call('checkTemplate', 'harmless'),
       preview: call('previewTemplate', 'once'),
+      previewPdf: previewPdf(send),
       explain: call('explainTemplate', 'harmless'),
       choices: call('listChoices'),
     },

@@ -5,13 +5,14 @@
 
 import type { EditorView } from '@codemirror/view'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { Link, useLocation, useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { api } from '../api.ts'
 import { useDraft } from '../drafts/draft.ts'
 import { attributesOf } from '../drafts/readers.ts'
+import { freeId } from '../drafts/template-id.ts'
 import { Builder } from '../parts/builder/builder.tsx'
-import { askedOf, DraftMetrics, DraftNotes, type DraftOf } from '../parts/drafts/draft-notes.tsx'
+import { DraftMetrics, DraftNotes, type DraftOf, useDraftOf } from '../parts/drafts/draft-notes.tsx'
 import { SaveOrKeep, useKeptDraft } from '../parts/drafts/kept-drafts.tsx'
 import { DraftRows } from '../parts/drafts/table-rows.tsx'
 import { Fault } from '../parts/fault.tsx'
@@ -104,12 +105,18 @@ function Proposed({ branch }: { branch: string }) {
   )
 }
 
-function useSave(draft: Draft, forget: () => void) {
+/** Returns the ids of all templates that the user may see. */
+function useTemplateIds(): string[] | undefined {
+  const { data } = useQuery({ queryKey: ['templates'], queryFn: () => api().templates.list() })
+  return data?.map(({ template_id }) => template_id)
+}
+
+function useSave(template_id: string, source: string, forget: () => void) {
   const cache = useQueryClient()
   const navigate = useNavigate()
   return useMutation({
-    mutationFn: () => api().templates.put(draft.template_id.trim(), draft.source),
-    onSuccess: async ({ template_id }) => {
+    mutationFn: () => api().templates.put(template_id, source),
+    onSuccess: async () => {
       forget()
       await cache.invalidateQueries({ queryKey: ['templates'] })
       await cache.invalidateQueries({ queryKey: ['template', template_id] })
@@ -119,32 +126,43 @@ function useSave(draft: Draft, forget: () => void) {
   })
 }
 
+/** Shows the id of a new template, which is made from its title until somebody writes another. */
+function IdField({ draft, id, onChange }: { draft: Draft; id: string; onChange(draft: Draft): void }) {
+  return (
+    <details className="id-choice">
+      <summary>
+        It is saved as <code>{id}</code>
+      </summary>
+      <TextField
+        label="Id"
+        hint="Lower-case letters, digits, - and _. The API uses this id. Left empty, it is made from the title."
+        value={draft.template_id}
+        placeholder={id}
+        onChange={({ target }) => onChange({ ...draft, template_id: target.value })}
+      />
+    </details>
+  )
+}
+
 function DeskHead(props: {
   draft: Draft
+  id: string
   fixed: boolean
   preview: ReturnType<typeof usePreview>
   save: { isPending: boolean; mutate(): void; label: string }
   onChange(draft: Draft): void
   onPreview(): void
 }) {
-  const { draft, fixed, preview, save, onChange, onPreview } = props
+  const { draft, id, fixed, preview, save, onChange, onPreview } = props
   return (
-    <div className="row-form">
-      {!fixed && (
-        <TextField
-          label="Id"
-          hint="Lower-case letters, digits, - and _. The API uses this id."
-          required
-          value={draft.template_id}
-          onChange={({ target }) => onChange({ ...draft, template_id: target.value })}
-        />
-      )}
+    <div className="desk-head">
       <div className="actions">
         <button type="button" className="button" disabled={preview.isPending} onClick={onPreview}>
           Preview
         </button>
-        <SaveOrKeep kind="template" name={draft.template_id.trim()} source={draft.source} save={save} />
+        <SaveOrKeep kind="template" name={id} source={draft.source} save={save} />
       </div>
+      {!fixed && id !== '' && <IdField draft={draft} id={id} onChange={onChange} />}
     </div>
   )
 }
@@ -155,6 +173,7 @@ function Desk({
   fixed,
   proposes = false,
   drafted = false,
+  wish = '',
   line,
   above,
 }: {
@@ -165,6 +184,8 @@ function Desk({
   proposes?: boolean
   /** True if the text is a draft of data, which is previewed at once. */
   drafted?: boolean
+  /** The id that a new template gets if none is written and no template has it; empty for one from its title. */
+  wish?: string
   /** The line at which the cursor begins. */
   line?: number | undefined
   /** Renders the part above the editor, from its text and the function that replaces it. */
@@ -175,7 +196,10 @@ function Desk({
   const checked = useChecked(draft.source)
   const preview = usePreview()
   const written = useRef(drafted ? first.source : null)
-  const put = useSave(draft, forget)
+  const taken = useTemplateIds()
+  // Nothing is saved before the ids of the others are known.
+  const id = draft.template_id.trim() || (taken ? freeId(wish, draft.source, taken) : '')
+  const put = useSave(id, draft.source, forget)
   const propose = usePropose(draft, forget)
   const save = proposes ? propose : put
   const faults = checked.data?.faults ?? NONE
@@ -204,6 +228,7 @@ function Desk({
     <>
       <DeskHead
         draft={draft}
+        id={id}
         fixed={fixed}
         preview={preview}
         save={{
@@ -234,7 +259,14 @@ function Desk({
             onGo={({ line, column }) => view.current && goToLine(view.current, line, column)}
           />
         </div>
-        <PreviewPane checked={checked.data} draft={draft} preview={preview} given={given} onChange={change} />
+        <PreviewPane
+          checked={checked.data}
+          draft={draft}
+          preview={preview}
+          given={given}
+          name={id || 'draft'}
+          onChange={change}
+        />
       </div>
     </>
   )
@@ -247,15 +279,7 @@ function copyOf(source: string): string {
 
 /** Shows a draft of a table in the editor. An answer to one of its questions drafts again. */
 function Drafted({ of }: { of: DraftOf }) {
-  const said = useLocation().state.keep
-  const keep = 'file' in of && said === of.lines
-  const query = useQuery({
-    queryKey: ['draft', of, keep],
-    queryFn: () => api().drafts.create(askedOf(of, keep)),
-    staleTime: Number.POSITIVE_INFINITY,
-    // The draft is not cached, so that lines added for the file since then count when the page is opened again.
-    gcTime: 0,
-  })
+  const query = useDraftOf(of)
   const read = query.data?.dialect.join('\n') ?? ''
   const name = 'file' in of ? `draft.${of.file}.${read}` : `draft.${of.connection}.${of.table}`
   return (
@@ -268,9 +292,10 @@ function Drafted({ of }: { of: DraftOf }) {
           <Desk
             key={name}
             name={name}
-            first={{ template_id: draft.name, source: draft.source, values: {} }}
+            first={{ template_id: '', source: draft.source, values: {} }}
             fixed={false}
             drafted
+            wish={draft.name}
             {...('file' in of && {
               above: (source: string, write: (text: string) => void) => (
                 <Builder
@@ -335,7 +360,7 @@ export function NewTemplatePage() {
         <Desk
           key={metric}
           name={metric === undefined ? 'new' : `metric.${metric}`}
-          first={{ template_id: metric ?? '', source: START, values: {} }}
+          first={{ template_id: '', source: START, values: {} }}
           fixed={false}
           above={(source, write) => (
             <Builder

@@ -4,6 +4,7 @@ import type { VariableView } from '@assay/model/template'
 import { useMutation } from '@tanstack/react-query'
 import { api, faultsOf } from '../../api.ts'
 import { attributesOf, faultBelow } from '../../drafts/readers.ts'
+import { save } from '../../drafts/save.ts'
 import type { Insight } from '../../insights.ts'
 import { textOf, type Values } from '../../values.ts'
 import { WhatRunsWhere } from '../drafts/explained.tsx'
@@ -30,6 +31,33 @@ export function usePreview() {
       return { ...found, insight_id: 'preview', assignment_id: '' }
     },
   })
+}
+
+/** Saves what the draft says now as a PDF. That is how a draft is shown to others: only a template has insights. */
+function SavePdf({ given, name }: { given(): Asked; name: string }) {
+  const load = useMutation({
+    mutationFn: async () => {
+      const { source, values, reader } = given()
+      const pdf = await api().templates.previewPdf({ source, template_vars: values, ...reader })
+      save(new Blob([pdf], { type: 'application/pdf' }), `${name}.pdf`)
+    },
+  })
+  return (
+    <>
+      <div className="actions">
+        <button
+          type="button"
+          className="button small"
+          disabled={load.isPending}
+          onClick={() => load.mutate()}
+        >
+          {load.isPending ? 'Setting the PDF…' : 'Save as PDF'}
+        </button>
+        <span className="small">to show to others before it is published</span>
+      </div>
+      {load.isError && <Fault error={load.error} />}
+    </>
+  )
 }
 
 function Preview({ preview }: { preview: ReturnType<typeof usePreview> }) {
@@ -90,9 +118,11 @@ export function PreviewPane(props: {
   draft: Draft
   preview: ReturnType<typeof usePreview>
   given(): Asked
+  /** The name of the file that holds the preview. */
+  name: string
   onChange(draft: Draft): void
 }) {
-  const { checked, draft, preview, given, onChange } = props
+  const { checked, draft, preview, given, name, onChange } = props
   const faults = faultsOf(preview.error)
   return (
     <section className="preview" aria-label="Preview">
@@ -111,6 +141,7 @@ export function PreviewPane(props: {
         onChange={(values) => onChange({ ...draft, values })}
       />
       <Preview preview={preview} />
+      {preview.data && <SavePdf given={given} name={name} />}
       <WhatRunsWhere given={given} />
     </section>
   )
