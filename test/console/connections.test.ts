@@ -78,8 +78,16 @@ test('gives the lines that a template reads by, and tells which templates read o
 
 test('makes a report of a table: its metrics are saved, then its template has no fault', async () => {
   const { page } = stood.watched
-  await page.getByLabel('Table').fill('orders')
-  await button(page, 'Make a report').click()
+  await button(page, 'List the tables').click()
+  await page.getByText('1 table.').waitFor()
+  await assertAccessible(page, 'the tables of a connection')
+  await link(page, 'orders').click()
+  await page.getByRole('columnheader', { name: /^amount whole number, / }).waitFor()
+  await page.getByRole('group', { name: 'First rows' }).getByText('22').waitFor()
+  await assertAccessible(page, 'the rows of a table')
+  await page.goBack()
+  await page.getByLabel('Table', { exact: true }).fill('orders')
+  await link(page, 'Make a report of orders').click()
   await page.getByRole('region', { name: 'Metrics' }).waitFor()
   await assertAccessible(page, 'a draft of a table')
   await button(page, 'Save the metrics').click()

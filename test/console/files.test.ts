@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { createServer, type Socket } from 'node:net'
 import path from 'node:path'
@@ -248,14 +249,19 @@ test('makes a report of a file in the editor, and asks what can be read in two w
   )
   await apiOf(here.service.url).files.put('report.csv', `due,amount,country\n${rows.join('\n')}\n`)
   await page.goto('/files')
-  await link(page, 'Make a report from report.csv').click()
+  await link(page, 'report.csv').click()
+  await page.getByRole('columnheader', { name: /^amount whole number, / }).waitFor()
+  assert.equal(await page.getByRole('group', { name: 'First rows' }).getByRole('row').count(), 9)
+  await page.getByText('left out until you choose').waitFor()
+  await assertAccessible(page, 'the rows of a file')
+  await link(page, 'Make a report').click()
   await page.getByRole('heading', { name: 'New report from report.csv' }).waitFor()
   await page.getByText('left out until you choose').waitFor()
   await assertAccessible(page, 'a draft that asks')
   await link(page, /\(dates: dmy\)$/).click()
   await page.getByText('What this draft assumes').waitFor()
   await page.getByText('left out until you choose').waitFor({ state: 'detached' })
-  assert.equal(await page.getByLabel('Id').inputValue(), 'report')
+  await page.getByText('It is saved as report').waitFor()
   await page.getByText('No faults found').waitFor()
   await button(page, 'Preview').click()
   await page.locator('.preview .insight-title').getByText('Report').waitFor()
@@ -382,10 +388,16 @@ test('an analyst previews a report and keeps it as her draft, which who may publ
   await page.goto('/templates/new?file=uploads/2025/new.csv')
   await page.getByText('Publishing takes the scope publisher.').waitFor()
   assert.equal(await button(page, 'Save').count(), 0)
+  await page.getByText('It is saved as new').click()
   await page.getByLabel(/^Id/).fill('kept-report')
   await page.getByText('No faults found').waitFor()
   await button(page, 'Preview').click()
   await page.locator('.preview .insight-title').waitFor()
+  const coming = page.waitForEvent('download')
+  await button(page, 'Save as PDF').click()
+  const saved = await coming
+  assert.equal(saved.suggestedFilename(), 'kept-report.pdf')
+  assert.match(readFileSync((await saved.path())!, 'latin1'), /^%PDF-/)
   await button(page, 'Keep as a draft').click()
   await page.getByText('Kept as your draft of kept-report.').waitFor()
   await assertAccessible(page, 'a draft of an analyst')

@@ -198,3 +198,20 @@ export function snippetOf({ name, kind }: Pick<ConnectionView, 'name' | 'kind'>)
       : ['    query: |', '      select day, sum(amount) as amount', '      from orders', '      group by day']
   return [...head, ...rest].join('\n')
 }
+
+/** The most tables that are listed. */
+const TABLES_MOST = 1000
+
+/** The query that lists the tables of a database, by the kind of its connection. Tables of the server are left out. */
+const TABLES: Partial<Record<ConnectionView['kind'], string>> = {
+  postgresql: `select table_schema || '.' || table_name as name from information_schema.tables where table_schema not in ('pg_catalog', 'information_schema') order by 1 limit ${TABLES_MOST}`,
+  mysql: `select concat(table_schema, '.', table_name) as name from information_schema.tables where table_schema not in ('mysql', 'sys', 'information_schema', 'performance_schema') order by 1 limit ${TABLES_MOST}`,
+  clickhouse: `select concat(database, '.', name) as name from system.tables where lower(database) not in ('system', 'information_schema') order by 1 limit ${TABLES_MOST}`,
+  sqlite: `select name from sqlite_schema where type in ('table', 'view') and name not like 'sqlite_%' order by 1 limit ${TABLES_MOST}`,
+}
+
+/** Returns a template whose block "names" lists the tables of the connection. */
+export function listTemplate({ name: connection, kind }: Pick<ConnectionView, 'name' | 'kind'>): string {
+  const sources = JSON.stringify({ found: { connection, query: TABLES[kind] ?? '' } })
+  return `---\nlineage: none\nsources: ${sources}\n---\n\n\`\`\`sql names\nselect name from found order by name\n\`\`\`\n\n# Tables\n`
+}

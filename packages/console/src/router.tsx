@@ -268,6 +268,18 @@ const files = createRoute({
   component: lazyRouteComponent(() => import('./pages/files.tsx'), 'FilesPage'),
 })
 
+const data = createRoute({
+  getParentRoute: () => shell,
+  path: '/data',
+  validateSearch: (search: Search): Pick<NewTemplate, 'file' | 'lines' | 'connection' | 'table'> => ({
+    file: text(search.file),
+    lines: text(search.lines),
+    connection: text(search.connection),
+    table: text(search.table),
+  }),
+  component: lazyRouteComponent(() => import('./pages/data.tsx'), 'DataPage'),
+})
+
 const webhooks = createRoute({
   getParentRoute: () => shell,
   path: '/webhooks',
@@ -422,6 +434,7 @@ const routeTree = root.addChildren([
     schedule,
     editSchedule,
     files,
+    data,
     webhooks,
     newWebhook,
     webhook,

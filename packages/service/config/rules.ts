@@ -29,6 +29,7 @@ export const OWN_PATHS: readonly string[] = [
   'assets',
   'auth',
   'confirm',
+  'data',
   'docs',
   'embed.js',
   'files',

@@ -83,8 +83,16 @@ function FileRow({ file }: { file: StoredFile }) {
   const analyst = useMay('analyst')
   return (
     <tr>
-      <td>{nameOf(file.path)}</td>
       <td>
+        {analyst ? (
+          <Link to="/data" search={{ file: file.file }}>
+            {nameOf(file.path)}
+          </Link>
+        ) : (
+          nameOf(file.path)
+        )}
+      </td>
+      <td className="short">
         <span title={`${file.bytes.toLocaleString('en')} bytes`}>{size(file.bytes)}</span>
       </td>
       <td>

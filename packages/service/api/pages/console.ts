@@ -118,6 +118,7 @@ export const SECTIONS = [
   'health',
   'schedules',
   'files',
+  'data',
   'webhooks',
   'subscriptions',
   'system',

@@ -22,9 +22,9 @@ import {
   ConnectionFields,
   type SecretsDraft,
 } from '../../parts/connections/connection-form.tsx'
+import { ConnectionTables } from '../../parts/connections/connection-tables.tsx'
 import { ConnectionTest, Refused, useTriedSave } from '../../parts/connections/connection-test.tsx'
 import { ChangeForm, Editable } from '../../parts/editing.tsx'
-import { TextField } from '../../parts/field.tsx'
 import { ForAdmins } from '../../parts/for-admins.tsx'
 import { Empty, Loaded, Page } from '../../parts/page.tsx'
 import { Time } from '../../parts/show.tsx'
@@ -163,50 +163,11 @@ function Remove({ name }: { name: string }) {
   )
 }
 
-/** Links to the draft of a report of one table. */
-function ReportOfTable({ name }: { name: string }) {
-  const navigate = useNavigate()
-  const [table, setTable] = useState('')
-  const given = table.trim()
-  return (
-    <>
-      <h2>A report or a metric of a table</h2>
-      <form
-        className="row-form"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void navigate({ to: '/templates/new', search: { connection: name, table: given } })
-        }}
-      >
-        <TextField
-          label="Table"
-          hint="Such as orders, or sales.orders. Its first 10,000 rows are looked at."
-          value={table}
-          onChange={({ target }) => setTable(target.value)}
-        />
-        <div className="actions">
-          <button type="submit" className="button" disabled={given === ''}>
-            Make a report
-          </button>
-          <button
-            type="button"
-            className="button"
-            disabled={given === ''}
-            onClick={() => void navigate({ to: '/metric/new', search: { connection: name, table: given } })}
-          >
-            Define a metric
-          </button>
-        </div>
-      </form>
-    </>
-  )
-}
-
 function Whole({ connection }: { connection: ConnectionView }) {
   return (
     <>
       <ConnectionTest name={connection.name} />
-      {KINDS[connection.kind].reads === 'query' && <ReportOfTable name={connection.name} />}
+      {KINDS[connection.kind].reads === 'query' && <ConnectionTables connection={connection} />}
       <h2>In a template</h2>
       <p>
         A template holds only the name of the connection.{' '}

@@ -1,7 +1,7 @@
 /** Shows the questions and assumptions of a draft. Each question has a link for each reading, which drafts again. */
 import type { DraftView } from '@assay/client'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link, useLocation } from '@tanstack/react-router'
 import { api } from '../../api.ts'
 import { Fault } from '../fault.tsx'
 
@@ -35,7 +35,24 @@ export function askedOf(of: DraftOf, keep: boolean) {
   }
 }
 
-function Asked({ of, question, lines }: { of: DraftOf; question: Question; lines: readonly string[] }) {
+/** Drafts anew for each answer, and keeps an answer that was just given. */
+export function useDraftOf(of: DraftOf) {
+  const said = useLocation().state.keep
+  const keep = 'file' in of && said === of.lines
+  return useQuery({
+    queryKey: ['draft', of, keep],
+    queryFn: () => api().drafts.create(askedOf(of, keep)),
+    staleTime: Number.POSITIVE_INFINITY,
+    // The draft is not cached, so that lines added for the file since then count when the page is opened again.
+    gcTime: 0,
+  })
+}
+
+/** The page that shows the draft again once a question is answered. */
+type At = '/templates/new' | '/data'
+
+function Asked(props: { of: DraftOf; question: Question; lines: readonly string[]; at: At }) {
+  const { of, question, lines, at } = props
   const { column, says, readings } = question
   return (
     <li>
@@ -48,7 +65,7 @@ function Asked({ of, question, lines }: { of: DraftOf; question: Question; lines
             <Link
               key={write}
               className="button small"
-              to="/templates/new"
+              to={at}
               search={{ file: of.file, lines: [...lines, write].join('\n') }}
               state={{ keep: [...lines, write].join('\n') }}
             >
@@ -62,28 +79,28 @@ function Asked({ of, question, lines }: { of: DraftOf; question: Question; lines
 }
 
 /** Shows the lines that say how the file is read, and the button to be asked again. */
-function ReadBy({ file, lines }: { file: string; lines: readonly string[] }) {
+function ReadBy({ file, lines, at }: { file: string; lines: readonly string[]; at: At }) {
   return (
     <p className="small">
       The file is read with <code>{lines.join('; ')}</code>, as was chosen.{' '}
-      <Link to="/templates/new" search={{ file }} state={{ keep: '' }}>
+      <Link to={at} search={{ file }} state={{ keep: '' }}>
         Choose again
       </Link>
     </p>
   )
 }
 
-export function DraftNotes({ of, draft }: { of: DraftOf; draft: DraftView }) {
+export function DraftNotes({ of, draft, at = '/templates/new' }: { of: DraftOf; draft: DraftView; at?: At }) {
   const { questions, assumptions, dialect } = draft
   return (
     <>
-      {'file' in of && dialect.length > 0 && <ReadBy file={of.file} lines={dialect} />}
+      {'file' in of && dialect.length > 0 && <ReadBy file={of.file} lines={dialect} at={at} />}
       {questions.length > 0 && (
         <section className="notice" aria-label="Questions">
           <p>What can be read in two ways is left out until you choose:</p>
           <ul>
             {questions.map((question) => (
-              <Asked key={question.column} of={of} question={question} lines={dialect} />
+              <Asked key={question.column} of={of} question={question} lines={dialect} at={at} />
             ))}
           </ul>
         </section>
