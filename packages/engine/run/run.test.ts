@@ -182,7 +182,7 @@ test('a run that fails tells the steps that it took, the last of which failed', 
     result.steps?.map(({ name }) => name),
     ['source sales', 'good', 'bad'],
   )
-  assert.ok(result.steps!.every(({ elapsed_ms }) => elapsed_ms >= 0))
+  assert.ok(result.steps.every(({ elapsed_ms }) => elapsed_ms >= 0))
 })
 
 test('relative periods count back from the start in the zone, or from the latest day of the data', async () => {

@@ -16,8 +16,22 @@ export const GOOD = '#00805f'
 export const CONTEXT = '#8a939c'
 
 export const SERIES = [
-  ...[ACCENT, BAD, GOOD, '#a8518a', '#8f6a00', '#3d93c9', '#7a4b2a', CONTEXT],
-  ...['#6a4fb0', '#5b7f1f', '#c0392b', '#20868a', '#b0773c', '#cc5c8a', '#454b8c', '#56707f'],
+  ACCENT,
+  BAD,
+  GOOD,
+  '#a8518a',
+  '#8f6a00',
+  '#3d93c9',
+  '#7a4b2a',
+  CONTEXT,
+  '#6a4fb0',
+  '#5b7f1f',
+  '#c0392b',
+  '#20868a',
+  '#b0773c',
+  '#cc5c8a',
+  '#454b8c',
+  '#56707f',
 ]
 
 /** The custom property that stands for each colour in a page, so that a dark page needs no second drawing. */

@@ -18,7 +18,7 @@ const SHOWN = 50
 
 async function tablesOf(connection: ConnectionView): Promise<string[]> {
   const { tables } = await api().templates.preview({ source: listTemplate(connection) })
-  return (tables as Record<string, Table>).names!.rows.map(([name]) => String(name))
+  return (tables as Record<string, Table>).names!.rows.map(([name]) => name as string)
 }
 
 function Ways({ of }: { of: { connection: string; table: string } }) {

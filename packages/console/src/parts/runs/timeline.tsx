@@ -25,7 +25,11 @@ function stepsOf(
   const ran = span(job.started_at, job.finished_at)
   if (done) {
     const blocks = partsOf(done.blocks)
-    return [waited, { name: 'Data and text', ms: Math.max(ran - sumOf(blocks), done.elapsed_ms - sumOf(blocks), 0) }, ...blocks]
+    return [
+      waited,
+      { name: 'Data and text', ms: Math.max(ran - sumOf(blocks), done.elapsed_ms - sumOf(blocks), 0) },
+      ...blocks,
+    ]
   }
   const failed = partsOf(job.error?.steps ?? [])
   if (failed.length === 0) return []
