@@ -183,7 +183,7 @@ test('shows an insight to read: contents, charts, sorted tables, the SQL and row
   await table.locator('tbody td .number').first().click()
   await answer.getByText(/day, row \d+ in worst_days/).waitFor()
   await page.getByLabel('Where does a number come from?').fill('15')
-  await answer.getByText(/^It is written in the template/).waitFor()
+  await answer.getByText(/^The template holds this number/).waitFor()
   await page.getByText('The numbers behind it').first().click()
   await page.getByRole('group', { name: /^Numbers behind/ }).waitFor()
   await assertAccessible(page, 'insight')

@@ -205,7 +205,7 @@ test('every page of connections is accessible and fits a phone; who is no admin 
   await runJob(service.url, 'warm')
   const { page } = watched
   await page.goto('/health')
-  await page.getByText(/newest row is of 31 December 2015, .* So found “How warm it was”/).waitFor()
+  await page.getByText(/newest row is of 31 December 2015, .* “How warm it was” found this/).waitFor()
   await link(page, 'Bring newer rows: Weather').click()
   await link(page, 'Bring its file up to date').waitFor()
   await page.goBack()

@@ -70,7 +70,7 @@ test('each number of a shipped report leads to its cell or field, and a number o
   })
   assert.ok(Math.abs(Number(late) - 0.223) < 0.0005)
   const [constant] = answerTo(insight, '15')
-  assert.match(constant!.says!, /^It is written in the template/)
+  assert.match(constant!.says!, /^The template holds this number/)
   assert.deepEqual(constant!.sources, [])
 
   const cells = numbersOf(insight).filter(({ spot }) => spot.line !== undefined)
@@ -177,7 +177,7 @@ test('variables, counts and fields are named, and text without a place says why'
   assert.match(says({ by: 'model' }), /language model/)
   assert.match(says({ by: 'unrecorded' }), /more values than are recorded/)
   assert.match(says({ start: 1, end: 2 }), /written in the template/)
-  assert.match(says(null), /before places were recorded/)
+  assert.match(says(null), /has no record of places/)
 })
 
 const measured = (text: string, ...values: number[]) => ({

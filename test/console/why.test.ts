@@ -180,7 +180,7 @@ test('late rows of a metric are told once, with the reports that found them', ()
   assert.deepEqual(others, [])
   assert.equal(
     told?.says,
-    'The newest row is of May. So found “A” and “B”; run them again once the rows are mended.',
+    'The newest row is of May. “A” and “B” found this. Mend the rows, then run them again.',
   )
   assert.deepEqual(
     [told?.action, told?.at],

@@ -18,7 +18,7 @@ export interface Insight extends Omit<InsightView, Typed> {
   charts: DrawnChart[]
   analyses: Record<string, Outcome>
   facts: Fact[]
-  /** The marks; absent in insights from before places were recorded. */
+  /** The marks. Absent in insights without a record of places. */
   provenance?: Mark[]
   lineage: Lineage
 }

@@ -40,8 +40,8 @@ export interface Traced {
 }
 
 const SAYS = {
-  absent: 'This insight is from before places were recorded. Run its job again to see them.',
-  template: 'It is written in the template, or counts lines of the text; it was not read from data.',
+  absent: 'This insight has no record of places. Run its job again to see them.',
+  template: 'The template holds this number, or it counts lines of the text. It was not read from data.',
   computed: 'The template computes it from values of its own.',
   model: 'A language model wrote this text, so no place is recorded.',
   lineage: 'It tells how this was computed.',

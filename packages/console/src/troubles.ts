@@ -107,7 +107,7 @@ export function dataTroubles(cards: readonly Doubtful[]): Trouble[] {
       kind: 'Data',
       id: `data ${metric}`,
       name: label,
-      says: `${says} So found ${read}; run ${titles.length === 1 ? 'it' : 'them'} again once the rows are mended.`,
+      says: `${says} ${read} found this. Mend the rows, then run ${titles.length === 1 ? 'it' : 'them'} again.`,
       action: late ? 'Bring newer rows' : 'Mend the rows',
       at: { to: '/metric/$metric_id', params: { metric_id: metric } },
     }

@@ -1,7 +1,7 @@
 /** Tests the sentences of `cohorts` and `pareto`. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cohorts } from './cohorts.ts'
+import { cohorts } from './journeys/cohorts.ts'
 import { pareto } from './pareto.ts'
 import { outcomeOf, relation } from './relation-fixture.ts'
 

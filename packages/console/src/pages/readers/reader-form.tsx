@@ -38,7 +38,7 @@ function UserField({ draft: { user_id }, faults, onChange }: FieldsProps) {
   return (
     <SelectField
       label="User"
-      hint="Who signs in as this user finds the reader’s insights here."
+      hint="A person who signs in as this user finds the reader’s insights here."
       fault={faults.user_id}
       value={user_id}
       options={[

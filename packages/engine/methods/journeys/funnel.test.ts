@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { outcomeOf, relation } from '../relation-fixture.ts'
 import { funnel } from './funnel.ts'
-import { outcomeOf, relation } from './relation-fixture.ts'
 
 const asked = { id: 'u', time: 't', event: 'e', steps: ['visit', 'buy'] }
 const ask = async (sql: string, more: Record<string, unknown> = {}) =>
