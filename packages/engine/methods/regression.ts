@@ -7,7 +7,7 @@
  * (numeric/models/glm.ts) with z and likelihood ratio. `errors: hc3` allows the spread to change. Without an intercept
  * R-squared is taken about 0, as in R's lm. Form, spread, collinearity and neighbours are checked (regress/checks.ts).
  * In a series whose neighbours are alike the grade allows for errors that are as persistent. The columns of at most
- * 200,000 complete rows are fetched.
+ * 200,000 complete rows are fetched. Of more rows only products come (regress/many.ts), for ordinary least squares.
  */
 import type { Doubt, Grade } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
@@ -18,10 +18,9 @@ import { comparative, isCounted, singular, verbFor } from '../verdicts/nouns.ts'
 import { doubt, gradeOf, LIKELY, verdict } from '../verdicts/verdict.ts'
 import { brief, CERTAINTY, changeOf, shareOf } from '../verdicts/words.ts'
 import { checkDoubts, NO_CHECKS } from './regress/checks.ts'
-import { type NamedTerm, readDesign, stepIn } from './regress/design.ts'
-import { fitGaussian } from './regress/gaussian.ts'
-import { fitGeneral } from './regress/general.ts'
+import { type NamedTerm, readDesign } from './regress/design.ts'
 import type { Coefficient, Modelled } from './regress/modelled.ts'
+import { countOf, fitRows, flatTerm, isConstant, isMany, type Rows, stepFor } from './regress/rows.ts'
 import { separated } from './regress/separated.ts'
 import { integer, number, object, pAdjusted, rowsWith, text } from './shared/fields.ts'
 import { type Method, MethodError } from './shared/method.ts'
@@ -55,6 +54,9 @@ const METHODS = {
   logistic: 'logistic regression by reweighted least squares',
   poisson: 'Poisson regression by reweighted least squares',
 }
+
+const methodOf = (design: Rows, { family }: Options): string =>
+  isMany(design) ? 'ordinary least squares by products about the means' : METHODS[family]
 
 export const regression: Method = {
   name: 'regression',
@@ -103,16 +105,16 @@ export const regression: Method = {
     const given = options as Options
     const { y, x, intercept, family, errors } = given
     const terms = x.map(namedTerm)
-    const design = await readDesign(table, y, terms, family === 'logistic')
-    checkResponse(given, design.response)
-    const n = design.response.length
+    const design = await readDesign(table, y, terms, family)
+    if (!isMany(design)) checkResponse(given, design.response)
+    const n = countOf(design)
     const width = terms.length + (intercept ? 1 : 0)
     const measure = measureOf(meanings, y)
     const left = leftOut(design.left, 'without a number in every column')
-    const stop = stopOf(design.response, n, width, measure.label)
-    const fitted = stop ? null : (family === 'gaussian' ? fitGaussian : fitGeneral)(design, terms, given)
+    const stop = stopOf(design, n, width, measure.label)
+    const fitted = stop ? null : await fitRows(design, terms, given)
     const model = fitted === null || typeof fitted === 'string' ? null : fitted
-    const apart = fitted === 'separated' ? separated(design, terms, y, meanings) : null
+    const apart = fitted === 'separated' && !isMany(design) ? separated(design, terms, y, meanings) : null
     const curved = terms.some(({ power }) => power > 1)
     const doubts = stop
       ? [stop]
@@ -120,18 +122,18 @@ export const regression: Method = {
         ? [...checkDoubts(model.checks, model.alike, opening(measure.label), curved), ...model.doubts]
         : apart
           ? [apart.doubt]
-          : [neverChanges(design.columns, terms, meanings) ?? doubt('collinear', dependent(measure.label))]
+          : [neverChanges(design, terms, meanings) ?? doubt('collinear', dependent(measure.label))]
     const bent = family === 'gaussian' && doubts.some(({ code }) => code === 'form_wrong')
     const asked = { given, meanings, bent }
     const told = verdict({
       headline: model
-        ? (grade, factor) => headline(grade, factor, model, stepIn(design, terms, model.lead), asked)
+        ? (grade, factor) => headline(grade, factor, model, stepFor(design, terms, model), asked)
         : stop
           ? ''
           : (apart?.headline ?? dependent(measure.label)),
       grade: model ? gradeOf(model.lead?.p_holm ?? null) : (apart?.grade ?? 'unclear'),
       evidence: model
-        ? evidence(model, given, n, meanings)
+        ? evidence(model, given, n, meanings, methodOf(design, given))
         : (apart?.evidence ?? `${count(n, 'complete row')} for ${count(width, 'coefficient')}.`),
       doubts: [
         ...doubts,
@@ -143,7 +145,7 @@ export const regression: Method = {
     })
     const fields = model ? model.fields : NOTHING
     const checks = model ? model.checks : NO_CHECKS
-    return { ...told, n, method: METHODS[family], ...fields, family, errors, checks }
+    return { ...told, n, method: methodOf(design, given), ...fields, family, errors, checks }
   },
 }
 
@@ -179,24 +181,20 @@ function checkResponse({ family, y }: Options, response: readonly number[]): voi
     )
 }
 
-function stopOf(response: readonly number[], n: number, width: number, label: string): Doubt | null {
+function stopOf(design: Rows, n: number, width: number, label: string): Doubt | null {
   if (n <= width)
     return doubt(
       'too_few',
       `There ${n === 1 ? 'is' : 'are'} ${count(n, 'complete row')} for ${count(width, 'coefficient')} of ${label}; more rows than coefficients are needed.`,
     )
-  return response.every((value) => value === response[0])
+  return isConstant(design)
     ? doubt('constant', `Every value of ${label} is the same: there is nothing to explain.`)
     : null
 }
 
 /** Returns the first column that never changes. Such a column explains nothing. */
-function neverChanges(
-  columns: readonly (readonly number[])[],
-  terms: readonly NamedTerm[],
-  meanings: Meanings,
-): Doubt | null {
-  const flat = terms.find((_, index) => columns[index]!.every((value) => value === columns[index]![0]))
+function neverChanges(design: Rows, terms: readonly NamedTerm[], meanings: Meanings): Doubt | null {
+  const flat = flatTerm(design, terms)
   if (!flat) return null
   const { label } = measureOf(meanings, flat.column)
   return doubt('constant', `Every value of ${label} is the same, so nothing can go with it.`)
@@ -289,6 +287,7 @@ function evidence(
   { y, family, errors, confidence }: Options,
   n: number,
   meanings: Meanings,
+  method: string,
 ): string {
   const name = (column: string): string => measureOf(meanings, column).label
   const explained =
@@ -303,5 +302,5 @@ function evidence(
     lead === null
       ? ''
       : `; ${name(lead.term)}: ${figure(lead.estimate)} (${figure(100 * confidence)} % interval ${range(lead.low, lead.high)}${errors === 'hc3' ? ', HC3' : ''}, ${probability(lead.p_holm)}${fields.coefficients.length > 2 ? ' adjusted' : ''}${alike === null ? '' : ' beside alike neighbours, for which the interval does not allow'})`
-  return `${opening(METHODS[family])} of ${name(y)}${explained}${overall}${slope}, n = ${count(n, 'row')}.`
+  return `${opening(method)} of ${name(y)}${explained}${overall}${slope}, n = ${count(n, 'row')}.`
 }

@@ -1,6 +1,6 @@
 /**
  * Reads the rows of a regression as columns. At most 200,000 complete rows are fetched, in the order of a date column
- * if each row has its own date.
+ * if each row has its own date. Of more rows the ranges of the columns are asked for.
  */
 import { isSorted, seriesOrder } from '../relations/series-order.ts'
 import { columnOf, numberSql } from '../shared/columns.ts'
@@ -14,6 +14,29 @@ export interface NamedTerm {
   name: string
   column: string
   power: number
+}
+
+/** The range of a column over the complete rows, and a number near its mean. */
+export interface ColumnRange {
+  low: number
+  high: number
+  mean: number
+}
+
+export interface ManyRows {
+  table: Relation
+  /** SQL of the complete rows, a subquery with the columns c0 (y), c1, ... */
+  from: string
+  n: number
+  /** The ranges of y and of the column of each term. */
+  ranges: readonly ColumnRange[]
+}
+
+/** The complete rows that are too many to be fetched. */
+export interface ManyDesign extends ManyRows {
+  left: number
+  /** Whether each column holds whole numbers only; y is the first. */
+  wholes: readonly boolean[]
 }
 
 export interface Design {
@@ -32,10 +55,10 @@ export async function readDesign(
   table: Relation,
   y: string,
   terms: readonly NamedTerm[],
-  logistic: boolean,
-): Promise<Design> {
+  family: string,
+): Promise<Design | ManyDesign> {
   const selected = [
-    logistic ? flagSql(table, y) : numberSql(table, 'y', y),
+    family === 'logistic' ? flagSql(table, y) : numberSql(table, 'y', y),
     ...terms.map((term) => numberSql(table, 'x', term.column)),
   ]
   const names = selected.map((_, index) => `c${index}`)
@@ -46,10 +69,14 @@ export async function readDesign(
     `select count(*) as total, count(*) filter (${kept}) as n from ${source}`,
   )
   const n = counted!.n as number
+  const left = (counted!.total as number) - n
   if (n > MAX_ROWS) {
-    throw new MethodError(
-      `regression reads at most ${MAX_ROWS.toLocaleString('en-US')} rows, and there are ${n.toLocaleString('en-US')}: group or filter them in the SQL block.`,
-    )
+    if (family !== 'gaussian' || order.dated)
+      throw new MethodError(
+        `regression reads at most ${MAX_ROWS.toLocaleString('en-US')} rows ${family === 'gaussian' ? 'that are a series' : `for family: ${family}`}, and there are ${n.toLocaleString('en-US')}: group or filter them in the SQL block.`,
+      )
+    const from = `(select ${names.join(', ')} from ${source} where ${kept})`
+    return { table, from, n, left, ...(await rangesOf(table, from, names)) }
   }
   const found = await table.query(`select ${names.join(', ')} from ${source} where ${kept} order by t`)
   const columns = names.map((name) => found.map((row) => row[name] as number))
@@ -61,7 +88,31 @@ export async function readDesign(
       : table.unordered || n < LEAST_ROWS || columns.some(isSorted)
         ? null
         : 'rows'
-  return { response: columns[0]!, columns: columns.slice(1), left: (counted!.total as number) - n, series }
+  return { response: columns[0]!, columns: columns.slice(1), left, series }
+}
+
+/** Returns the ranges of columns of finite values, and whether these are whole. */
+async function rangesOf(
+  table: Relation,
+  from: string,
+  names: readonly string[],
+): Promise<Pick<ManyDesign, 'ranges' | 'wholes'>> {
+  const list = names.flatMap((name, at) => [
+    `min(${name}) as low${at}`,
+    `max(${name}) as high${at}`,
+    `favg(${name}) as mean${at}`,
+    `bool_and(${name} = floor(${name})) as whole${at}`,
+  ])
+  const [row] = await table.query(`select ${list.join(', ')} from ${from}`)
+  const ranges = names.map((_, at) => {
+    const [low, high, mean] = [row![`low${at}`], row![`high${at}`], row![`mean${at}`]] as [
+      number,
+      number,
+      number,
+    ]
+    return { low, high, mean: Number.isFinite(mean) ? mean : low / 2 + high / 2 }
+  })
+  return { ranges, wholes: names.map((_, at) => row![`whole${at}`] as boolean) }
 }
 
 /** Tells whether values rise or fall in steps of one size, as an index or a year does. */
@@ -99,9 +150,13 @@ export function stepIn(
   const scaled = values.map((value) => value / largest)
   const mean = scaled.reduce((sum, value) => sum + value, 0) / values.length
   const square = scaled.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length
-  const sd = Math.sqrt(square) * largest
+  return stepOf(Math.sqrt(square) * largest, () => values.every(Number.isInteger))
+}
+
+/** Returns the step for a standard deviation. `isWhole` tells whether all values are whole. */
+export function stepOf(sd: number, isWhole: () => boolean): number {
   if (!(sd > 0 && Number.isFinite(sd))) return 1
   if (sd >= NATURAL[0] && sd < NATURAL[1]) return 1
   const step = Number(`1e${Math.floor(Math.log10(sd))}`)
-  return step < 1 && values.every(Number.isInteger) ? 1 : step
+  return step < 1 && isWhole() ? 1 : step
 }

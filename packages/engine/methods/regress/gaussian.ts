@@ -14,7 +14,7 @@ import { slopeDecides } from './influence.ts'
 import { leadOf, type Modelled, type Row, raisedBy } from './modelled.ts'
 import { chancesOf } from './series-chances.ts'
 
-interface Asked {
+export interface Asked {
   intercept: boolean
   errors: 'ordinary' | 'hc3'
   confidence: number
@@ -35,7 +35,7 @@ export function fitGaussian(
   return model === 'dependent' ? model : inUnits(model, unit)
 }
 
-function inUnits(model: Modelled, unit: number): Modelled {
+export function inUnits(model: Modelled, unit: number): Modelled {
   const times = (value: number | null): number | null => value && finite(value * unit)
   const row = <R extends Row>(one: R): R => ({
     ...one,
@@ -161,7 +161,7 @@ function rescaled(errors: number[] | null, design: readonly DesignColumn[]): num
   return errors && errors.map((error, index) => error / sizeOf(design[index]!.high))
 }
 
-function rowsOf(
+export function rowsOf(
   names: readonly string[],
   { estimates, errors }: { estimates: readonly number[]; errors: readonly number[] },
   { df_residual: df, perfect, confidence }: { df_residual: number; perfect: boolean; confidence: number },

@@ -14,7 +14,7 @@ import type { Design, NamedTerm } from './design.ts'
 import { slopeOfFewDecides } from './influence-general.ts'
 import { leadOf, type Modelled, type Row, raisedBy } from './modelled.ts'
 
-interface Asked {
+export interface Asked {
   intercept: boolean
   family: 'gaussian' | Family
   errors: 'ordinary' | 'hc3'

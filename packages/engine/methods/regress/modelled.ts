@@ -49,6 +49,8 @@ export interface Modelled {
   doubts: Doubt[]
   /** The series for whose alike neighbours the grade allows; null if rows count as independent. */
   alike: Design['series']
+  /** The standard deviations of the columns of the terms, if their rows were not fetched. */
+  spreads?: readonly number[]
   /**
    * Returns the doubt that one row decides the leading slope. It takes the measures of its column and of y, and the
    * factor by which corrections multiply p.

@@ -15,7 +15,7 @@ import { analysesAskAlike } from './analyses.ts'
 import { digitsAreKept } from './digits.ts'
 import { keptDaysOutlive } from './kept-days.ts'
 import { type Adding, metricsAreAddedUpAlike, metricsKeepTheirRows, rulesKnowEachType } from './metrics.ts'
-import { methodsPrintAlike } from './printed.ts'
+import { manyRowsAreFitted, methodsPrintAlike } from './printed.ts'
 
 /** A type of the database: how a value is written, the type of the column here, and its cell. */
 export interface TypeCase {
@@ -226,6 +226,9 @@ export function kindConformance(promises: Promises): void {
 
   test('the SQL of methods is printed there, and answers as over a file of the same rows', () =>
     methodsPrintAlike(addingOf(server), bench))
+
+  test('a regression of more rows than are fetched is fitted there as it is over a file', () =>
+    manyRowsAreFitted(addingOf(server), bench, promises.series(200_001, 1)))
 
   test('over published tables analyses keep the digits there that the guide says', async () => {
     const task = { kind: 'probe' as const, connection: server.connection, roots: bench.roots }

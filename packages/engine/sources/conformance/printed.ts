@@ -155,3 +155,46 @@ export async function methodsPrintAlike(server: Adding, bench: TestPool): Promis
   assert.ok(refused.status === 'failed', refused.status)
   assert.match(refused.error.detail, /"moved" \(anova\) reads its rows here.*counts 600, more than the 599/)
 }
+
+/** The largest relative difference of a figure of least squares, because some databases add up without a compensation. */
+const NEAR = 1e-7
+
+function assertNear(there: unknown, here: unknown, at: string): void {
+  if (typeof here === 'number' && typeof there === 'number')
+    assert.ok(Math.abs(there - here) <= NEAR * Math.abs(here), `${at}: ${there} there, ${here} here`)
+  else if (here !== null && there !== null && typeof here === 'object' && typeof there === 'object') {
+    assert.deepEqual(Object.keys(there), Object.keys(here), at)
+    for (const [key, value] of Object.entries(here))
+      assertNear((there as Record<string, unknown>)[key], value, `${at}.${key}`)
+  } else assert.equal(there, here, at)
+}
+
+/** The number of rows of which a regression fetches none. */
+const MANY = 200_001
+
+/** `series` is a query of the database with the whole numbers `n` from 1 to MANY. */
+export async function manyRowsAreFitted(server: Adding, bench: TestPool, series: string): Promise<void> {
+  const query = `select n % 97 as a, (n * 7) % 89 as b, 3 * (n % 97) - 2 * ((n * 7) % 89) + (n * 31) % 83 as y from (\n${series}\n) s`
+  const fence = `\`\`\`sql rows at: remote\n${query}\n\`\`\`\n`
+  const block = (name: string, options: string): string =>
+    `\`\`\`analysis ${name}\nmethod: regression\nof: rows\ny: y\n${options}\n\`\`\`\n`
+  const blocks = `${block('plain', 'x: [a, b]')}\n${block('loose', 'x: [a]\nerrors: hc3')}`
+  const template = templateOf(
+    `---\nlimits: { timeout: 600 }\n---\n${fence}\n${blocks}\n# A\n\n{{ plain.summary }}\n`,
+  )
+  const found = findingsOf(await bench.run(template, {}, { connections: server.connections() }))
+  const here = templateOf(
+    `---\nlimits: { timeout: 600 }\nsources: { rows: { file: many.csv } }\n---\n${blocks}\n# A\n\n{{ plain.summary }}\n`,
+  )
+  const lines = Array.from({ length: MANY }, (_, index) => {
+    const n = index + 1
+    const [a, b] = [n % 97, (n * 7) % 89]
+    return `${a},${b},${3 * a - 2 * b + ((n * 31) % 83)}`
+  })
+  writeFileSync(path.join(bench.data, 'many.csv'), `a,b,y\n${lines.join('\n')}\n`)
+  const known = findingsOf(await bench.run(here, {}, { connections: server.connections() }))
+  for (const name of ['plain', 'loose'])
+    assertAlike(found.analyses[name], known.analyses[name], name, NOTHING)
+  for (const { asked: there } of found.lineage.blocks)
+    assert.ok(there && there.rows < 20, `${there?.rows ?? 0} rows came here`)
+}
