@@ -24,8 +24,10 @@ export const CLICKHOUSE: Dialect = {
   previous: (value, by) =>
     `lagInFrame(toNullable(${value})) over (order by ${by} rows between unbounded preceding and current row)`,
   digits: (value) => `toString(sum(${value}))`,
+  broad: (value) => `toString(sum(toInt128(${value})))`,
   wide: (value) => `toInt128(${value})`,
   once: '',
+  strict: true,
   word: (value) => `toString(${value})`,
   // An aggregate over no row is null only if its column is nullable.
   column: (value) => `toNullable(${value})`,
@@ -37,6 +39,7 @@ export const CLICKHOUSE: Dialect = {
   power: (base, exponent) => `pow(${base}, ${exponent})`,
   sum: (value) => `sumKahan(${value})`,
   exact: (value, scale) => `toString(sum(toInt128(round((${value}) * ${exponential(scale)}))))`,
+  quantile: (value, share) => `quantileExactInclusive(${share})(${value})`,
   same: (left, right) => `(${left} = ${right} or (${left} is null and ${right} is null))`,
   day: (text) => `toDate32('${text}')`,
   local: (value, zone) => `toTimeZone(${value}, ${escapedText(zone)})`,

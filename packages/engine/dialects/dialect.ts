@@ -23,6 +23,8 @@ export interface Dialect extends Phrases {
   previous(value: string, by: string): string
   /** Writes the sum of integers as text. It does not overflow below 2^63. */
   digits(value: string): string
+  /** Writes the sum of integers below 2^61 as text, in one part or in two, of which the last has 30 bits. */
+  broad(value: string): string
   /** Writes an integer of 64 bits whose sum does not overflow. */
   wide(value: string): string
   /**
@@ -30,6 +32,8 @@ export interface Dialect extends Phrases {
    * is empty for MySQL, which would keep the rows on disk.
    */
   once: string
+  /** Whether a column holds values of its type only, so that the sum of whole numbers or decimals is exact. */
+  strict: boolean
 }
 
 /** Returns a double in the form that reads back as the same double. */

@@ -15,8 +15,10 @@ export const DUCKDB: Dialect = {
   shown: (value) => `cast(${value} as varchar)`,
   previous: lagged,
   digits: (value) => `cast(sum(${value}) as varchar)`,
+  broad: (value) => `cast(sum(${value}) as varchar)`,
   wide: (value) => value,
   once: '',
+  strict: true,
   word: (value) => `cast(${value} as varchar)`,
   column: (value) => value,
   start: (value, length) => `left(${value}, ${length})`,
@@ -28,6 +30,7 @@ export const DUCKDB: Dialect = {
   sum: (value) => `fsum(${value})`,
   exact: (value, scale) =>
     `cast(sum(cast((${value}) * ${exponential(scale)}::double as hugeint)) as varchar)`,
+  quantile: null,
   same: (left, right) => `(${left} is not distinct from ${right})`,
   day: (text) => `date '${text}'`,
   local: (value, zone) => `timezone(${plainText(zone)}, ${value})`,

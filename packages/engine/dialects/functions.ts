@@ -101,14 +101,20 @@ const clock: Writer = ({ all, printer }) => {
   return { sql: printer.dialect.minutes(time.sql), type: 'integer' }
 }
 
-export const QUANTILES: ReadonlySet<string> = new Set(['median', 'quantile_cont', 'quantile_disc'])
+/** Quantiles that are linear between two values. */
+export const BETWEEN: ReadonlySet<string> = new Set(['median', 'quantile_cont'])
+export const QUANTILES: ReadonlySet<string> = new Set([...BETWEEN, 'quantile_disc'])
 
 /** Prints quantiles by the ranks of values, linear between two of them. */
 const quantile =
   (write: (value: string, share: number, rank: Rank, printer: Writing) => string): Writer =>
-  ({ all: [one, share], printer, rank }) => {
+  ({ all: [one, share], printer, rank, only }) => {
     const at = share === undefined ? 0.5 : share.constant
-    if (typeof at !== 'number' || !rank) throw new NotAsked('quantile')
+    if (typeof at !== 'number') throw new NotAsked('quantile')
+    // Rows are numbered only where the database has no such quantile.
+    if (!rank && printer.dialect.quantile)
+      return { sql: printer.dialect.quantile(only(printer.double(one!)), at), type: 'double' }
+    if (!rank) throw new NotAsked('quantile')
     return { sql: write(printer.double(one!), at, rank, printer), type: 'double' }
   }
 

@@ -9,7 +9,7 @@ export type Expression =
   | { kind: 'nothing' }
   | { kind: 'arithmetic'; operator: '+' | '-' | '*' | '/'; left: Expression; right: Expression }
   | { kind: 'comparison'; operator: '<' | '<=' | '>='; left: Expression; right: Expression }
-  | { kind: 'and'; of: readonly Expression[] }
+  | { kind: 'and' | 'or'; of: readonly Expression[] }
   | { kind: 'case'; when: Expression; result: Expression; otherwise: Expression }
   | { kind: 'size'; of: Expression }
   /** A number as a double. Any other value is null. */
@@ -33,10 +33,11 @@ export type Expression =
   | { kind: 'aggregate'; name: AggregateName; of: Expression | null }
 
 /**
- * The names of aggregates. `digits` is the sum of integers, as text. `mean` is the mean of doubles, rounded as the
+ * The names of aggregates. `digits` is the sum of integers, as text. `broad` is that of integers below 2^61, as text of
+ * one or two parts, of which the last has 30 bits. `mean` is the mean of doubles, rounded as the
  * database does.
  */
-export type AggregateName = 'count' | 'distinct' | 'digits' | 'mean' | 'min' | 'max'
+export type AggregateName = 'count' | 'distinct' | 'digits' | 'broad' | 'mean' | 'min' | 'max'
 
 export interface Select {
   from: From
@@ -74,6 +75,7 @@ export const atMost = comparison('<=')
 export const atLeast = comparison('>=')
 
 export const and = (...of: Expression[]): Expression => ({ kind: 'and', of })
+export const or = (...of: Expression[]): Expression => ({ kind: 'or', of })
 export const size = (of: Expression): Expression => ({ kind: 'size', of })
 export const double = (of: Expression): Expression => ({ kind: 'double', of })
 export const finite = (of: Expression): Expression => ({ kind: 'finite', of })
@@ -99,6 +101,7 @@ export const counted: Expression = { kind: 'aggregate', name: 'count', of: null 
 export const count = aggregate('count')
 export const distinct = aggregate('distinct')
 export const digits = aggregate('digits')
+export const broad = aggregate('broad')
 export const mean = aggregate('mean')
 export const least = aggregate('min')
 export const most = aggregate('max')

@@ -24,8 +24,10 @@ export const MYSQL: Dialect = {
   shown: (value) => `cast(${value} as char)`,
   previous: lagged,
   digits: (value) => `cast(sum(${value}) as char)`,
+  broad: (value) => `cast(sum(${value}) as char)`,
   wide: (value) => value,
   once: '',
+  strict: true,
   word: (value) => `cast(cast(${value} as char) as binary)`,
   column: (value) => value,
   start: (value, length) => `cast(left(convert(${value} using utf8mb4), ${length}) as binary)`,
@@ -36,6 +38,7 @@ export const MYSQL: Dialect = {
   power: (base, exponent) => `power(${base}, ${exponent})`,
   sum: (value) => `sum(${value})`,
   exact: (value, scale) => inParts(value, scale, MYSQL, (parts) => `concat(${parts.join(", ' ', ")})`),
+  quantile: null,
   same: (left, right) => `(${left} <=> ${right})`,
   day: (text) => `date '${text}'`,
   // The session reads moments in UTC; the server may know no other zone.

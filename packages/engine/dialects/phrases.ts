@@ -21,6 +21,8 @@ export interface Phrases {
   sum(value: string): string
   /** Writes the exact sum, for `readSum`, of doubles that times `scale` are whole numbers below 2^91. */
   exact(value: string, scale: number): string
+  /** Writes an exact quantile, linear between two values; null if the database has none, and rows are then numbered. */
+  quantile: ((value: string, share: number) => string) | null
   /** Tells whether two values are the same. Two nulls are. */
   same(left: string, right: string): string
   /** Writes a day such as "2024-02-29", to compare times with. */

@@ -6,7 +6,7 @@
  */
 import type { Column } from '@assay/model/insight'
 import type { Dialect } from './dialect.ts'
-import { QUANTILES } from './functions.ts'
+import { BETWEEN, QUANTILES } from './functions.ts'
 import { partsOf, ValuePrinter } from './print-values.ts'
 import {
   type Named,
@@ -123,7 +123,7 @@ export class TreePrinter {
   }
 
   /**
-   * For quantiles: returns the rows with the rank of each value in its group, from which functions.ts computes
+   * For quantiles that the database lacks: returns the rows with the rank of each value in its group, from which functions.ts computes
    * quantiles without a function of the database.
    */
   #ranked(
@@ -131,8 +131,11 @@ export class TreePrinter {
     from: { sql: string; places: Place[] },
     shared: Shared,
   ): { sql: string; places: Place[]; where: undefined } | null {
-    const values = (node.select_list ?? []).flatMap(quantiled)
-    if (values.length === 0) return null
+    const asked = (node.select_list ?? []).flatMap(quantiled)
+    if (asked.every((one) => BETWEEN.has(one.function_name!)) && this.#dialect.quantile) return null
+    if (asked.length === 0) return null
+    if (asked.some(({ filter }) => filter)) throw new NotAsked('quantiles of some rows')
+    const values = asked.map((one) => one.children![0]!)
     const printer = this.#printer(from.places, shared)
     const rows = from.places.flatMap((place) =>
       place.all.map(({ name }) => ({ ...place.column(name)!, name, own: this.#name(), alias: place.alias })),
@@ -315,12 +318,9 @@ function both(one: ValueType, other: ValueType): ValueType {
 /** Removes positions, because one expression may stand at two places of the SQL. */
 const withoutPlaces = (key: string, value: unknown): unknown => (key === 'query_location' ? undefined : value)
 
-/** Returns the values whose quantiles are asked for. */
+/** Returns the quantiles that are asked for. */
 function quantiled(tree: Tree): Tree[] {
-  if (tree.class === 'FUNCTION' && QUANTILES.has(tree.function_name!)) {
-    if (tree.filter) throw new NotAsked('quantiles of some rows')
-    return [tree.children![0]!]
-  }
+  if (tree.class === 'FUNCTION' && QUANTILES.has(tree.function_name!)) return [tree]
   return partsOf(tree).flatMap(quantiled)
 }
 

@@ -51,7 +51,8 @@ function printExpression(node: Expression, dialect: Dialect): string {
     case 'comparison':
       return `(${print(node.left)} ${node.operator} ${print(node.right)})`
     case 'and':
-      return `(${node.of.map(print).join(' and ')})`
+    case 'or':
+      return `(${node.of.map(print).join(` ${node.kind} `)})`
     case 'case': {
       const otherwise = node.otherwise.kind === 'nothing' ? '' : ` else ${print(node.otherwise)}`
       return `(case when ${print(node.when)} then ${print(node.result)}${otherwise} end)`
@@ -81,7 +82,8 @@ function printExpression(node: Expression, dialect: Dialect): string {
 function printAggregate(name: AggregateName, of: string, dialect: Dialect): string {
   switch (name) {
     case 'digits':
-      return dialect.digits(of)
+    case 'broad':
+      return dialect[name](of)
     case 'distinct':
       return `count(distinct ${of})`
     case 'mean':

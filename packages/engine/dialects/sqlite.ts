@@ -22,8 +22,10 @@ export const SQLITE: Dialect = {
   shown: (value) => `cast(${value} as text)`,
   previous: lagged,
   digits: (value) => `cast(sum(${value}) as text)`,
+  broad: (value) => `(cast(sum(${value} >> 30) as text) || ' ' || cast(sum(${value} & 1073741823) as text))`,
   wide: (value) => value,
   once: 'limit -1',
+  strict: false,
   // A concatenated value loses the collation of its column.
   word: (value) => `(cast(${value} as text) || '')`,
   column: (value) => value,
@@ -35,6 +37,7 @@ export const SQLITE: Dialect = {
   power: (base, exponent) => `pow(${base}, ${exponent})`,
   sum: (value) => `sum(${value})`,
   exact: (value, scale) => inParts(value, scale, SQLITE, (parts) => parts.join(" || ' ' || ")),
+  quantile: null,
   same: (left, right) => `(${left} is ${right})`,
   day: (text) => `'${text}'`,
   local: () => null,

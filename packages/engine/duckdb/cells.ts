@@ -73,7 +73,7 @@ function integer(value: DuckDBValue): Cell {
 }
 
 /** Returns the shortest double that rounds to the same 32-bit value: 0.1, not 0.10000000149011612. */
-function shortest(value: number): number {
+export function shortest(value: number): number {
   for (let digits = 6; digits < 10; digits += 1) {
     const short = Number(value.toPrecision(digits))
     if (Math.fround(short) === value) return short

@@ -47,6 +47,8 @@ export class Recorded {
       connection: name,
       kind,
       from: { query: this.#sample },
+      strict: dialectOf(kind).strict,
+      plain: this.#there.plain,
       ask: (select) => this.#ask(select),
       query: (sql, values, columns) => this.#query(sql, values, columns),
       bring: (what) => this.#options.onMoved(what),

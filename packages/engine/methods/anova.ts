@@ -29,10 +29,17 @@ import { besideNeighbours, groupsInOrder } from './groups/in-order.ts'
 import { oneRowMoves } from './groups/influence.ts'
 import { compareMeansOf, MOST_PAIRED, type Pair, pairsOf, sampleOf } from './groups/level.ts'
 import { hiddenBetween } from './relations/hidden-group.ts'
-import { groupedColumns, groupSql, numberSql } from './shared/columns.ts'
+import { groupedColumns, groupSql, nameSql, numberSql } from './shared/columns.ts'
 import { cell, integer, number, object, pAdjusted, rowsWith, text } from './shared/fields.ts'
 import type { Method, Relation } from './shared/method.ts'
-import { type Grouped, type GroupMoments, groupMoments } from './shared/moments.ts'
+import {
+  type Grouped,
+  type GroupMoments,
+  groupMoments,
+  MOST_WRITTEN,
+  momentsOfDistances,
+  ofEachGroup,
+} from './shared/moments.ts'
 import { count, figure, finite, percent, probability } from './shared/sentence.ts'
 import { double } from './shared/sums.ts'
 
@@ -277,11 +284,48 @@ function alone(
 /** Returns the p of Brown and Forsythe's test of equal spreads, or null if it cannot be computed. */
 async function spreadP(table: Relation, group: string, value: string, unit: number): Promise<number | null> {
   const raw = `(select ${group} as g, ${value} / ${double(unit)} as v from ${table.relation} where ${group} is not null and isfinite(${value}))`
-  const relation = `(with d as (select * from ${raw}), c as (select g, median(v) as middle, count(*) as size from d group by g)
-    select g, abs(v - middle) as away from d join c using (g) where size > 2)`
-  const { groups } = await groupMoments({ ...table, relation }, 'g', 'away')
+  const groups =
+    (table.unordered === true ? await awayThere(table, raw) : null) ?? (await awayHere(table, raw))
   if (groups.length < 2) return null
   return finite(classicAnova(groups.map((one) => ({ ...one, mean: one.offset }))).p)
+}
+
+/** Returns the moments of the distances from the median of each group of three values or more. */
+async function awayHere(table: Relation, raw: string): Promise<GroupMoments[]> {
+  const relation = `(with d as (select * from ${raw}), c as (select g, median(v) as middle, count(*) as size from d group by g)
+    select g, abs(v - middle) as away from d join c using (g) where size > 2)`
+  return (await groupMoments({ ...table, relation }, 'g', 'away')).groups
+}
+
+/**
+ * Asks a database for the medians first, which then stand in the statement. Resolves to null if there are too many
+ * groups for that, or if digits would be lost.
+ */
+async function awayThere(table: Relation, raw: string): Promise<GroupMoments[] | null> {
+  const rows = await table.query(
+    `select ${nameSql('g')} as name, median(v) as middle, count(*) as size, min(v) as low, max(v) as high from ${raw} group by g limit ${MOST_WRITTEN + 1}`,
+  )
+  const large = rows.filter((row) => (row.size as number) > 2) as {
+    name: string
+    middle: number
+    size: number
+    low: number
+    high: number
+  }[]
+  if (large.length === 0 || rows.length > MOST_WRITTEN) return null
+  const middle = ofEachGroup(
+    'g',
+    large.map((row) => [row.name, row.middle]),
+  )
+  return momentsOfDistances(
+    { ...table, relation: raw },
+    {
+      group: 'g',
+      value: `abs(v - ${middle})`,
+      n: large.reduce((sum, { size }) => sum + size, 0),
+      most: Math.max(...large.map((row) => Math.max(row.high - row.middle, row.middle - row.low))),
+    },
+  )
 }
 
 function fieldsOf({ groups, unit }: Grouped, n: number) {

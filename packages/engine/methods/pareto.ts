@@ -123,8 +123,8 @@ async function sumsHere(table: Relation, value: string, by: string): Promise<Seg
 
 async function sumsThere(table: Relation, value: string, by: string): Promise<SegmentSums> {
   const column = columnOf(table, 'by', by)
-  const { name } = columnOf(table, 'value', value)
-  const { rows, n, unit, segments } = await segmentsThere(table.there!, name, column)
+  const measured = columnOf(table, 'value', value)
+  const { rows, n, unit, segments } = await segmentsThere(table.there!, measured, column)
   // The names are written as the engine writes values of the column's type.
   const typed = nameSql(`try_cast(k as ${column.database_type})`)
   const shape = '[{"k":"VARCHAR","v":"DOUBLE","n":"BIGINT","most":"DOUBLE"}]'

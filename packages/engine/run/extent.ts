@@ -87,8 +87,8 @@ export class Extents {
     const from = `(select t, cast(t as date) as day from ${this.#timesOf(source, column)})`
     const timed = column.type === 'timestamp'
     const clocks = timed ? `, ${clockSql('min')} as first, ${clockSql('max')} as last` : ''
-    const sql = `with days as materialized (select day, count(*) as n${clocks} from ${from} group by day)
-      select (select min(day) from days)::varchar as first_day, day::varchar as day, n${timed ? ', first, last' : ''}
+    const sql = `with days as (select day, count(*) as n${clocks} from ${from} group by day)
+      select (min(day) over ())::varchar as first_day, day::varchar as day, n${timed ? ', first, last' : ''}
       from days order by days.day desc limit ${RECENT}`
     const rows = await this.#rowsOf(source, sql)
     const found = rows.filter(([, day]) => isDay(day as string)).toReversed()

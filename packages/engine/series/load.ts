@@ -4,14 +4,12 @@
  */
 import type { Doubt } from '@assay/model/insight'
 import { cellSql, isNumeric, isZoned, numberSql, timeColumn } from '../methods/shared/columns.ts'
-import { MethodError, quote, type Relation } from '../methods/shared/method.ts'
+import { quote, type Relation } from '../methods/shared/method.ts'
 import { count } from '../methods/shared/sentence.ts'
-import { powerAbove } from '../methods/shared/sums.ts'
 import { leftOut } from '../verdicts/common-doubts.ts'
 import { doubt } from '../verdicts/verdict.ts'
+import { readPoints } from './points.ts'
 import { medianOf } from './spikes/tails.ts'
-
-export const MAX_POINTS = 50_000
 
 const DAY_SECONDS = 86_400
 /** One hour in microseconds. */
@@ -66,27 +64,19 @@ export async function loadSeries(
       ? `cast(${name} as double)`
       : `epoch_us(${name}) / 86400000000.0::double`
   const present = number ? `isfinite(cast(${name} as double))` : `isfinite(${name})`
-  const source =
-    `(select ${number ? `cast(${name} as double)` : local ? `cast(cast(${local} as date) as varchar)` : cellSql(column)} as label, case when ${present} then ${position} end as pos, ` +
-    `${zoned ? `epoch_us(timezone('${time_zone.replaceAll("'", "''")}', ${name})) / 86400000000.0::double` : 'null::double'} as wall, ` +
-    `${numberSql(table, 'value', value)} as v from ${table.relation})`
-  const keep = 'pos is not null and isfinite(v)'
-  const [range] = await table.query(
-    `select count(*) as total, count(*) filter (${keep}) as n, count(distinct pos) filter (${keep}) as times,
-       max(abs(v)) filter (${keep}) as largest from ${source}`,
-  )
-  const n = range!.n as number
-  const distinct = range!.times as number
-  if (distinct > MAX_POINTS) {
-    throw new MethodError(
-      `time: ${distinct} different times, and a series may have ${MAX_POINTS}. Group by day, week or month in the SQL block.`,
-    )
-  }
-  const left = (range!.total as number) - n
-  const unit = powerAbove((range!.largest as number | null) ?? 0)
-  const rows = await table.query(
-    `select any_value(label) as time, pos, any_value(wall) as wall, favg(v / ${unit.toExponential()}::double) as value from ${source} where ${keep} group by pos order by pos`,
-  )
+  const zone = time_zone.replaceAll("'", "''")
+  const { n, left, unit, rows } = await readPoints(table, {
+    name,
+    label: number
+      ? `cast(${name} as double)`
+      : local
+        ? `cast(cast(${local} as date) as varchar)`
+        : cellSql(column),
+    position: `case when ${present} then ${position} end`,
+    wall: zoned ? `epoch_us(timezone('${zone}', ${name})) / 86400000000.0::double` : 'null::double',
+    value: numberSql(table, 'value', value),
+  })
+  const distinct = rows.length
   const doubts = leftOut(left, 'without a time or a number')
   if (n > distinct) {
     const shared = n - distinct
@@ -98,18 +88,18 @@ export async function loadSeries(
     )
   }
   const plain: Series = {
-    times: rows.map((row) => row.time as Time),
-    positions: rows.map((row) => row.pos as number),
+    times: rows.map(({ time }) => time),
+    positions: rows.map(({ pos }) => pos),
     kind: number ? 'number' : local || column.type === 'date' ? 'date' : zoned ? 'zoned' : 'timestamp',
     ...(zoned ? { time_zone } : {}),
-    values: rows.map((row) => row.value as number),
+    values: rows.map((row) => row.value),
     unit,
     doubts,
   }
   return zoned
     ? byTheClock(
         plain,
-        rows.map((row) => row.wall as number),
+        rows.map(({ wall }) => wall),
       )
     : plain
 }

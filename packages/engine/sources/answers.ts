@@ -63,6 +63,15 @@ export class Answers {
 
   /** Returns the rows of the query that the reader runs. */
   async of(reader: Reader, open: Answering): Promise<Answer[]> {
+    const direct =
+      'answer' in reader
+        ? await reader.answer?.(open.signal, (bytes) => this.#vet(bytes, open.connection))
+        : null
+    if (direct) {
+      this.#rows += direct.rows.length
+      this.#bytes += direct.bytes
+      return direct.rows
+    }
     const { name, drop } = await this.kept(reader, open)
     try {
       return await this.#rowsOf(name)

@@ -6,6 +6,7 @@
 import type { OpenConnection } from '@assay/model/connection'
 import type { DuckDBType } from '@duckdb/node-api'
 import type { BoundQuery, QueryDialect } from '../language/remote-query.ts'
+import type { Answer } from '../sufficient/ask.ts'
 import type { Roots } from './roots.ts'
 import type { BatchColumn } from './rows/columns.ts'
 import type { SourceError } from './source.ts'
@@ -49,12 +50,25 @@ export type Reader = BatchReader | FileReader
 
 interface AnyReader {
   schema(): Promise<RemoteColumn[]>
+  /**
+   * Resolves to the names of the columns of text that the database compares by their bytes and gives as they are, so
+   * that it may group by the column itself. Called after schema().
+   */
+  plainTexts?(): Promise<string[]>
   /** Ends the query if it still runs, and the connection. Never rejects. */
   close(): Promise<void>
 }
 
 /** A reader for a database that writes Parquet itself. */
 export interface FileReader extends AnyReader {
+  /**
+   * Resolves to the rows of a small answer and their bytes, without a file. Resolves to null if a value needs the file.
+   * It takes the place of schema() and fetch().
+   */
+  answer?(
+    signal: AbortSignal,
+    vet: (bytes: number) => void,
+  ): Promise<{ rows: Answer[]; bytes: number } | null>
   /**
    * Resolves to the rows, in order, in a file of the job's folder. `vet` is called as bytes arrive. If `signal` is
    * aborted it rejects, and the database is told to stop.
@@ -91,6 +105,8 @@ export interface OpenOptions extends ProbeOptions {
   temp_folder: string
   /** True if only the columns are needed. The query is not run. */
   peek: boolean
+  /** What this kind learned about the connection for earlier statements of one source; absent for a single statement. */
+  learned?: Map<string, unknown>
 }
 
 export interface Kind {

@@ -69,6 +69,10 @@ export class There {
   /** The fetched rows, which later analyses reuse; null before an analysis needs them. */
   #brought: Promise<void> | null = null
   readonly #room: TableRoom
+  /** The columns of text that are compared byte by byte, once the columns are attached. */
+  readonly plain = new Set<string>()
+  /** What the kind of the connection learned, which later statements need not ask again. */
+  readonly #learned = new Map<string, unknown>()
 
   private constructor(
     engine: Engine,
@@ -106,6 +110,8 @@ export class There {
       connection: name,
       kind,
       from: { query: this.text },
+      strict: dialectOf(kind).strict,
+      plain: this.plain,
       ask: (select) => this.#ask(select),
       query: (sql, values, columns) => this.#query(sql, values, columns),
       bring: (what) => (this.#brought ??= this.#bring(what)),
@@ -126,6 +132,7 @@ export class There {
         const columns = (await reader.schema()).map((column) =>
           column.numeric ? { ...column, type: DOUBLE } : column,
         )
+        for (const name of (await reader.plainTexts?.()) ?? []) this.plain.add(name)
         await createTable(this.#engine, source.name, columns)
         await (await RowsTable.open(this.#engine, source.name, columns, this.#room)).finish()
         return sql
@@ -280,6 +287,7 @@ export class There {
         signal: either,
         temp_folder,
         peek,
+        learned: this.#learned,
       })
     } catch (error) {
       if (signal.aborted) throw new Stopped()

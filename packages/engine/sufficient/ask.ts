@@ -7,6 +7,10 @@ export type Answer = Record<string, Cell>
 export interface Asked {
   /** The table, or the author's query. */
   from: From
+  /** Whether the database adds up whole numbers and decimals of a column without an error (Dialect.strict). */
+  strict?: boolean
+  /** The columns of text whose equal values have equal bytes, and that the database shows as they are. */
+  plain?: ReadonlySet<string>
   /** Sends one SELECT to the database. Numbers within 2^53 are numbers. */
   ask(select: Select): Promise<Answer[]>
 }

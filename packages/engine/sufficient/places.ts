@@ -1,7 +1,7 @@
 /**
- * Computes exact order statistics by counting: the values between two bounds are counted in 1,024 steps, and the step
- * that holds a position is counted again, until few or equal values are left. No engine sorts more than 5,000 values,
- * and no answer has more rows.
+ * Computes exact order statistics by counting: the values between two bounds are counted in 1,024 steps, and the steps
+ * that hold a position are counted again, all in one statement, until few or equal values are left. No engine sorts
+ * more than 5,000 values of a step, and no answer has more rows for each.
  */
 import {
   and,
@@ -16,13 +16,14 @@ import {
   minus,
   most,
   number,
+  or,
   size,
   times,
   where,
   whole,
 } from '../dialects/language.ts'
 import { SourceError } from '../sources/source.ts'
-import { type Asked, columnsOf, numberOf } from './ask.ts'
+import { type Answer, type Asked, columnsOf, numberOf } from './ask.ts'
 
 const STEPS = 1024
 /** The most rows of a step whose values are fetched. */
@@ -30,7 +31,7 @@ const FEW = 5000
 /** The width of a step below which the values themselves are counted. */
 const NARROW = 1e-280
 
-interface Stretch {
+export interface Stretch {
   low: number
   high: number
   n: number
@@ -38,36 +39,49 @@ interface Stretch {
   before: number
 }
 
-/** Returns the values at `places` (from 1) of the `n` finite values `v` between `low` and `high`. */
+/** Tells whether a stretch is counted in steps. Of any other one the values themselves are counted. */
+export const isDivided = ({ low, high, n }: Stretch): boolean => n > FEW && high - low >= NARROW
+
+/** Returns the values at `places` (from 1) of the finite values `v`, which `parts` divide in their order. */
 export async function valuesAt(
   asked: Asked,
   values: From,
-  { n, low, high }: { n: number; low: number; high: number },
+  parts: readonly Stretch[],
   places: readonly number[],
 ): Promise<Map<number, number>> {
   const found = new Map<number, number>()
-  let open: { stretch: Stretch; places: readonly number[] }[] = [
-    { stretch: { low, high, n, before: 0 }, places: [...new Set(places)] },
-  ]
+  let open = holding(parts, [...new Set(places)])
   while (open.length > 0) {
-    const next: typeof open = []
-    for (const { stretch, places: wanted } of open) {
-      if (stretch.low === stretch.high) {
-        for (const place of wanted) found.set(place, stretch.low)
-        continue
-      }
-      const parts = await divided(asked, values, stretch)
-      for (const part of parts) {
-        const inside = wanted.filter((place) => place > part.before && place <= part.before + part.n)
-        if (inside.length > 0) next.push({ stretch: part, places: inside })
-      }
-      const last = parts.at(-1)
-      if (last === undefined || last.before + last.n !== stretch.before + stretch.n) throw changed()
-    }
-    open = next
+    for (const { stretch, places: wanted } of open)
+      if (stretch.low === stretch.high) for (const place of wanted) found.set(place, stretch.low)
+    const wide = open.filter(({ stretch }) => stretch.low !== stretch.high)
+    const divided = [
+      ...(await counts(asked, values, wide.map(({ stretch }) => stretch).filter(isDivided), true)),
+      ...(await counts(
+        asked,
+        values,
+        wide.map(({ stretch }) => stretch).filter((one) => !isDivided(one)),
+        false,
+      )),
+    ]
+    open = wide.flatMap(({ stretch, places: wanted }) =>
+      holding(divided.find(([one]) => one === stretch)![1], wanted),
+    )
   }
   return found
 }
+
+interface Holding {
+  stretch: Stretch
+  places: readonly number[]
+}
+
+/** Returns the parts that hold places, with these. */
+const holding = (parts: readonly Stretch[], places: readonly number[]): Holding[] =>
+  parts.flatMap((stretch) => {
+    const inside = places.filter((place) => place > stretch.before && place <= stretch.before + stretch.n)
+    return inside.length > 0 ? [{ stretch, places: inside }] : []
+  })
 
 /** Returns the error for rows that changed, because each SELECT reads the rows as they are when it runs. */
 const changed = (): SourceError =>
@@ -75,38 +89,75 @@ const changed = (): SourceError =>
     'The rows changed while they were counted there, so that no place among them is known: run the report again, or read a copy that nobody changes.',
   )
 
-/** Divides the stretch into steps, or into its values. */
-async function divided(asked: Asked, values: From, stretch: Stretch): Promise<Stretch[]> {
-  const { low, high, n } = stretch
+/** Counts the values of stretches, which follow each other, by their steps or one by one. */
+async function counts(
+  asked: Asked,
+  values: From,
+  stretches: readonly Stretch[],
+  isStepped: boolean,
+): Promise<[Stretch, Stretch[]][]> {
+  if (stretches.length === 0) return []
   const v = column('v')
-  const within = {
-    select: {
-      from: values,
-      where: and(atLeast(v, number(low)), atMost(v, number(high))),
-      list: { v },
-    },
-  }
-  const singly = n <= FEW || high - low < NARROW
-  const rows = await asked.ask(
-    singly
-      ? { from: within, keys: { low: v }, list: { n: counted }, order: [{ name: 'low' }], limit: 10 * FEW }
-      : {
-          from: columnsOf(within, { v, step: stepOf(v, stretch) }),
-          keys: { part: column('step') },
-          list: { n: counted, low: least(v), high: most(v) },
-          order: [{ name: 'part' }],
-        },
-  )
+  const inside = columnsOf(within(values, stretches), {
+    v,
+    place: ofEach(stretches, (_, index) => number(index)),
+    ...(isStepped ? { step: ofEach(stretches, (stretch) => stepOf(v, stretch)) } : {}),
+  })
+  const rows = await asked.ask({
+    from: inside,
+    keys: { stretch: column('place'), part: isStepped ? column('step') : v },
+    list: { n: counted, low: least(v), high: most(v) },
+    order: [{ name: 'stretch' }, { name: 'part' }],
+    limit: 10 * FEW * stretches.length,
+  })
+  return stretches.map((stretch, index) => [
+    stretch,
+    partsIn(
+      stretch,
+      rows.filter((row) => numberOf(row.stretch) === index),
+    ),
+  ])
+}
+
+/** Returns the parts of a stretch from their counts, in their order. */
+export function partsIn(stretch: Stretch, rows: readonly Answer[]): Stretch[] {
   let { before } = stretch
-  return rows.map((row) => {
-    const part = { low: numberOf(row.low), high: numberOf(row.high ?? row.low), n: numberOf(row.n), before }
+  const parts = rows.map((row) => {
+    const part = { low: numberOf(row.low), high: numberOf(row.high), n: numberOf(row.n), before }
     before += part.n
     return part
   })
+  if (before !== stretch.before + stretch.n) throw changed()
+  return parts
+}
+
+/** Returns the values between the bounds of a stretch. The condition stands where the rows are read. */
+function within(values: From, stretches: readonly Stretch[]): From {
+  const { select } = values as Extract<From, { select: unknown }>
+  const v = select.list.v!
+  const inside = or(
+    ...stretches.map(({ low, high }) => and(atLeast(v, number(low)), atMost(v, number(high)))),
+  )
+  return { select: { ...select, where: select.where ? and(select.where, inside) : inside } }
+}
+
+/** Returns what `make` gives for the stretch that holds `v`. */
+function ofEach(
+  stretches: readonly Stretch[],
+  make: (stretch: Stretch, index: number) => Expression,
+): Expression {
+  const all = stretches.map(make)
+  return stretches
+    .slice(0, -1)
+    .map((stretch, index) => ({ stretch, made: all[index]! }))
+    .reduceRight(
+      (rest, { stretch, made }) => where(atMost(column('v'), number(stretch.high)), made, rest),
+      all.at(-1)!,
+    )
 }
 
 /** Returns the position of a value between the bounds, as an integer. It never falls when the value rises. */
-function stepOf(v: Expression, { low, high }: Stretch): Expression {
+export function stepOf(v: Expression, { low, high }: Stretch): Expression {
   const half = Number.isFinite(high - low) ? 1 : 0.5
   const away = half === 1 ? minus(v, number(low)) : minus(times(v, number(half)), number(low * half))
   const width = half * high - half * low

@@ -20,7 +20,7 @@ import {
 } from '../dialects/language.ts'
 import { powerAbove } from '../methods/shared/sums.ts'
 import { type Asked, columnsOf, numberOf } from './ask.ts'
-import { centreOf, scaled } from './numbers.ts'
+import { centreOf, named, scaled } from './numbers.ts'
 import { sumsOf } from './sums.ts'
 
 export interface PairThere {
@@ -63,9 +63,6 @@ export async function pairThere(
     y: { low: of('low_y'), high: of('high_y') },
   }
 }
-
-export const named = (names: readonly string[]): Record<string, Expression> =>
-  Object.fromEntries(names.map((name) => [name, column(name)]))
 
 export interface Axis {
   /** Returns the value of the column at a distance from the centre, where 1 is the greatest distance. */

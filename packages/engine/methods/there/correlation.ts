@@ -28,9 +28,9 @@ import {
   where,
 } from '../../dialects/language.ts'
 import { type Asked, columnsOf, numberOf } from '../../sufficient/ask.ts'
+import { named } from '../../sufficient/numbers.ts'
 import {
   about,
-  named,
   type PairThere,
   PRODUCTS,
   type Products,

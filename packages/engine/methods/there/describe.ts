@@ -1,13 +1,13 @@
-/** Computes describe in a database: a range, two scans of moments, positions by counting, the most frequent value. */
+/** Computes describe in a database: a range, moments with counts by steps, positions by counting, the most frequent value. */
 import { column, counted, type From } from '../../dialects/language.ts'
 import type { Asked } from '../../sufficient/ask.ts'
 import { numberOf } from '../../sufficient/ask.ts'
 import {
   kept,
+  located,
   type Moments,
   momentsOf,
   type NumberRange,
-  rangeOf,
   valuesOf,
 } from '../../sufficient/numbers.ts'
 import { valuesAt } from '../../sufficient/places.ts'
@@ -30,13 +30,14 @@ export async function columnThere(
   { placesOf, mostMode }: { placesOf(n: number): number[]; mostMode: number },
 ): Promise<ColumnThere> {
   const values = valuesOf(asked, name)
-  const range = await rangeOf(asked, values)
+  const range = await located(asked, values)
   if (range.n === 0) return { range, found: null }
+  const { moments, parts } = await momentsOf(asked, values, range)
   return {
     range,
     found: {
-      moments: await momentsOf(asked, values, range),
-      at: await valuesAt(asked, values, range, placesOf(range.n)),
+      moments,
+      at: await valuesAt(asked, values, parts, placesOf(range.n)),
       mode: range.n > mostMode ? { mode: null, mode_count: null } : await modeOf(asked, values),
     },
   }

@@ -15,7 +15,7 @@ export interface Normal {
 /** Returns the solver of a symmetric matrix with ones on its diagonal; null if a column depends on others. */
 export function normalOf(matrix: readonly (readonly number[])[]): Normal | null {
   const width = matrix.length
-  const lower = matrix.map((): number[] => new Array<number>(width).fill(0))
+  const lower = matrix.map((): number[] => Array.from({ length: width }, () => 0))
   for (let column = 0; column < width; column++) {
     for (let row = column; row < width; row++) {
       let rest = matrix[row]![column]!

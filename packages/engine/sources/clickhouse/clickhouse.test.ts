@@ -13,8 +13,9 @@ import { suite, type TestContext, test } from 'node:test'
 import type { OpenConnection } from '@assay/model/connection'
 import { CONNECTION_LIMITS } from '@assay/model/connection-kinds'
 import { clickhouseServer, missingClickhouse } from '../../../../test/clickhouse.ts'
-import { openEngine } from '../../duckdb/duckdb.ts'
+import { openEngine, readRows } from '../../duckdb/duckdb.ts'
 import { findingsOf, templateOf } from '../../run/test-pool.ts'
+import { Answers } from '../answers.ts'
 import {
   accessOf,
   guideHas,
@@ -24,6 +25,7 @@ import {
   sharedBench,
   type TypeCase,
 } from '../conformance/conformance.ts'
+import { clickhouse } from './clickhouse.ts'
 
 const bench = await sharedBench()
 const PASSWORD = 'correct-horse-battery-staple'
@@ -120,6 +122,9 @@ function rows(select: string, ...columns: (readonly [name: string, type: string]
     else void parquet(select).then((bytes) => response.end(bytes))
   }
 }
+
+/** Returns a small answer: names, types and rows. */
+const lines = (...all: unknown[][]): string => all.map((line) => `${JSON.stringify(line)}\n`).join('')
 
 /** Answers with one column `n`, whose rows are these bytes. */
 function oneColumn(type: string, answer: (response: ServerResponse) => void) {
@@ -369,13 +374,13 @@ test('the types of ClickHouse come as the table says', async (t) => {
 test('the guide has exactly the types of ClickHouse', () => guideHas('ClickHouse', TYPES))
 
 test('a wide decimal under a name with a backslash is asked for there, also after a semicolon and a comment', async (t) => {
-  const range = { rows: 'UInt64', given: 'UInt64', n: 'UInt64', low: 'Float64', high: 'Float64' }
-  const empty = rows(
-    'select 2::ubigint as rows, 0::ubigint as given, 0::ubigint as n, null::double as low, null::double as high',
-    ...Object.entries(range),
+  const empty = lines(
+    ['rows', 'given', 'n', 'low', 'high', 'middle'],
+    ['UInt64', 'UInt64', 'UInt64', 'Nullable(Float64)', 'Nullable(Float64)', 'Nullable(Float64)'],
+    ['2', '0', '0', null, null, null],
   )
   const { asked, connection } = await serve(t, (one, response) => {
-    if (one.sql.includes('isFinite')) empty(one, response)
+    if (one.sql.includes('isFinite')) response.end(empty)
     else response.end(aside(one, [['a\\`b', 'Decimal(76, 10)']]))
   })
   const text = 'select * from t; -- as its author wrote it'
@@ -468,6 +473,46 @@ test('bytes that are no text, and an answer that is no file or ends early, end t
     assert.match(result.error.detail, message)
     assert.doesNotMatch(result.error.detail, /\.parquet|\/tmp/)
   }
+})
+
+test('an answer of figures that ends early, is refused among its lines or is no text ends the job', async (t) => {
+  const whole = lines(['rows', 'given', 'n'], ['UInt64', 'UInt64', 'UInt64'], ['2', '0', '0'])
+  const fault =
+    'Code: 241. DB::Exception: Memory limit exceeded. (MEMORY_LIMIT_EXCEEDED) (version 24.8.4.13)\n'
+  const cases: [Buffer, RegExp][] = [
+    [Buffer.from(whole.slice(0, -3)), /The connection "remote" broke off: the last rows did not come/],
+    [Buffer.from(`${whole}${fault}`), /was refused: Memory limit exceeded\. \(MEMORY_LIMIT_EXCEEDED\)$/],
+    [Buffer.from(whole.replace('given', '\xff'), 'latin1'), /bytes that are not UTF-8: give them as hex/],
+  ]
+  let bytes: Buffer = Buffer.alloc(0)
+  const { connection } = await serve(t, (one, response) => {
+    response.end(one.sql.includes('isFinite') ? bytes : aside(one, [['v', 'Float64']]))
+  })
+  const template = templateOf(
+    '```analysis x\nmethod: describe\nof: remote.t\nvalue: v\n```\n\n# A\n\n{{ x.n }}\n',
+  )
+  for (const [given, message] of cases) {
+    bytes = given
+    const result = await bench.run(template, {}, { connections: accessOf(connection) })
+    assert.ok(result.status === 'failed')
+    assert.equal(result.error.code, 'source_unavailable')
+    assert.match(result.error.detail, message)
+  }
+})
+
+test('a server that lacks a setting is asked for those that it knows', async (t) => {
+  const answer = rows('select 7::utinyint as n', ['n', 'UInt8'])
+  const { asked, connection } = await serve(t, (one, response) => {
+    if (!one.query.has('output_format_parquet_write_bloom_filter')) return answer(one, response)
+    response
+      .writeHead(404)
+      .end(
+        "Code: 115. DB::Exception: Unknown setting 'output_format_parquet_write_bloom_filter'. (UNKNOWN_SETTING)\n",
+      )
+  })
+  const result = await bench.run(queryTemplate('select 7'), {}, { connections: accessOf(connection) })
+  assert.deepEqual(findingsOf(result).tables.b!.rows, [[7]])
+  assert.equal(asked.at(-1)!.query.get('output_format_parquet_compression_method'), 'lz4')
 })
 
 test('rows that come in many pieces come whole', async (t) => {
@@ -589,6 +634,44 @@ suite('ClickHouse as a source', { skip: missingClickhouse() ?? false }, () => {
     const connections = accessOf(server.connection)
     const result = await bench.run(queryTemplate(query, { sql }), {}, { connections })
     assert.deepEqual(findingsOf(result).tables.b!.rows[0], [...types.map(() => 0), 5000])
+  })
+
+  test('figures come without a file with the cells that a file gives', async () => {
+    const { connection } = await start()
+    const types = [
+      ...Object.keys(MADE).filter((type) => !/UUID|Array|IPv4/.test(type)),
+      'DateTime',
+      'Nullable(Nothing)',
+    ]
+    const columns = types.map((type, index) => `c${index} ${type}`)
+    const made = columns.slice(0, -1).join(', ')
+    const sql = `select *, null as c${types.length - 1} from generateRandom('${made}', 7, 60) limit 500`
+    const engine = await openEngine()
+    const temp_folder = path.join(bench.data, randomUUID())
+    const { signal } = new AbortController()
+    const open = {
+      connection,
+      signal,
+      timeout_ms: 60_000,
+      time_zone: 'Europe/Berlin',
+      temp_folder,
+      cut: null,
+      peek: false,
+    }
+    const readerOf = (query: string) =>
+      clickhouse.open({ ...open, roots: bench.roots, query: { sql: query, parameters: [] } })
+    try {
+      const answers = new Answers(engine, { name: 'a', room: { temp_folder, spill_bytes: 1e9 } })
+      const direct = await answers.of(await readerOf(sql), open)
+      const { name } = await answers.kept(await readerOf(sql), open)
+      assert.equal(direct.length, 500)
+      const filed = await readRows(engine, `select * from "${name}"`)
+      for (const [index, row] of filed.entries()) assert.deepEqual(direct[index], row)
+      const listed = await answers.of(await readerOf('select [1, 2] as l'), open)
+      assert.deepEqual(listed, [{ l: [1, 2] }])
+    } finally {
+      engine.close()
+    }
   })
 
   kindConformance({

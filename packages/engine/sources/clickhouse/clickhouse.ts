@@ -3,6 +3,7 @@
  * the time limit. Rows come as a Parquet file, which the engine reads where it lies. An aborted query is
  * ended on the server: its client disconnects, and KILL QUERY is sent.
  */
+import { isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
@@ -18,11 +19,14 @@ import { acceptedPrivileges, refusePrivileged } from '../privileges.ts'
 import { requireSelect } from '../rows/only-select.ts'
 import { openSocket } from '../sockets.ts'
 import { brokeOff, QueryRefused, SourceError, sameName } from '../source.ts'
+import { ANSWER_FORMAT, ANSWER_SETTINGS, readAnswer } from './answer.ts'
 import { PARQUET_SETTINGS, saveBody } from './parquet.ts'
 import { privilegesOf, rolesOf } from './privileges.ts'
 import { type Asked, columnOf } from './types.ts'
 
 const KILL_MS = 300
+/** Types whose values are compared by their bytes, and that come as texts. */
+const PLAIN_TEXT = /^(?:(?:Nullable|LowCardinality)\()*(?:String\b|Enum(?:8|16)\()/
 const ERROR_BYTES = 4000
 
 const SYNTAX: SqlSyntax = {
@@ -131,7 +135,11 @@ class Client {
       parameters = [],
       signal = this.#options.signal,
       settings = {},
-    }: { parameters?: readonly Parameter[]; signal?: AbortSignal; settings?: Record<string, string> } = {},
+    }: {
+      parameters?: readonly Parameter[]
+      signal?: AbortSignal
+      settings?: Readonly<Record<string, string>>
+    } = {},
   ) {
     const { connection, timeout_ms, time_zone } = this.#options
     const all = {
@@ -218,6 +226,7 @@ class ClickhouseReader implements FileReader {
   readonly #client: Client
   readonly #closed = new AbortController()
   #columns: Asked[] = []
+  #plain: string[] = []
   #running = false
 
   constructor(options: OpenOptions) {
@@ -226,17 +235,69 @@ class ClickhouseReader implements FileReader {
   }
 
   async schema(): Promise<RemoteColumn[]> {
+    await this.#accept()
     const { query } = this.#options
-    requireSelect(query.sql)
-    requireFence(query.sql)
-    await acceptedRights(this.#client, this.#options.connection)
     const body = await this.#send(`DESCRIBE TABLE (\n${bare(query.sql)}\n)`, 'JSONCompactEachRow')
-    const rows = (await body.text()).trim().split('\n')
-    this.#columns = rows.map((row) => columnOf(...(JSON.parse(row) as [name: string, type: string])))
+    const rows = (await body.text())
+      .trim()
+      .split('\n')
+      .map((row) => JSON.parse(row) as [name: string, type: string])
+    this.#columns = rows.map(([name, type]) => columnOf(name, type))
+    this.#plain = rows.flatMap(([name, type]) => (PLAIN_TEXT.test(type) ? [name] : []))
     return this.#columns
   }
 
-  #send(sql: string, format: string, settings: Record<string, string> = {}) {
+  plainTexts(): Promise<string[]> {
+    return Promise.resolve(this.#plain)
+  }
+
+  /** Throws SourceError if the query does not only read, or if the user may do more. */
+  async #accept(): Promise<void> {
+    const { query, connection } = this.#options
+    requireSelect(query.sql)
+    requireFence(query.sql)
+    await this.#once('rights', () => acceptedRights(this.#client, connection))
+  }
+
+  /** Returns what was learned for an earlier statement, or learns it. */
+  async #once<Known>(what: string, learn: () => Promise<Known>): Promise<Known> {
+    const { learned } = this.#options
+    if (learned?.has(what) === true) return learned.get(what) as Known
+    const known = await learn()
+    learned?.set(what, known)
+    return known
+  }
+
+  async answer(signal: AbortSignal, vet: (bytes: number) => void) {
+    await this.#accept()
+    const { connection, query } = this.#options
+    this.#running = true
+    const sql = `SELECT * FROM (\n${bare(query.sql)}\n)`
+    const body = await this.#send(sql, ANSWER_FORMAT, ANSWER_SETTINGS)
+    const pieces: Buffer[] = []
+    let bytes = 0
+    try {
+      for await (const piece of body as AsyncIterable<Buffer>) {
+        bytes += piece.length
+        vet(bytes)
+        pieces.push(piece)
+      }
+    } catch (error) {
+      signal.throwIfAborted()
+      throw error instanceof SourceError ? error : brokeOff(connection, (error as Error).message)
+    }
+    signal.throwIfAborted()
+    const all = Buffer.concat(pieces)
+    const tail = all.subarray(-ERROR_BYTES).toString('utf8')
+    if (!tail.endsWith(']\n'))
+      throw faultIn(tail, connection.name) ?? brokeOff(connection, 'the last rows did not come')
+    this.#running = false
+    if (!isUtf8(all)) throw explained('Invalid string encoding', connection.name)
+    const rows = readAnswer(all.toString('utf8'))
+    return rows && { rows, bytes }
+  }
+
+  #send(sql: string, format: string, settings: Readonly<Record<string, string>> = {}) {
     const signal = AbortSignal.any([this.#options.signal, this.#closed.signal])
     return this.#client.send(sql, format, { parameters: this.#options.query.parameters, signal, settings })
   }
@@ -256,14 +317,14 @@ class ClickhouseReader implements FileReader {
     const { query, temp_folder, connection } = this.#options
     const { name } = connection
     await mkdir(temp_folder, { recursive: true, mode: 0o700 })
-    const settings = await this.#known()
     const list = this.#columns.map((column) => `${column.sql} AS ${CLICKHOUSE.identifier(column.name)}`)
     this.#running = true
-    const body = await this.#send(
-      `SELECT ${list.join(', ')} FROM (\n${bare(query.sql)}\n)`,
-      'Parquet',
-      settings,
-    )
+    const sql = `SELECT ${list.join(', ')} FROM (\n${bare(query.sql)}\n)`
+    const body = await this.#send(sql, 'Parquet', PARQUET_SETTINGS).catch(async (error: unknown) => {
+      // An older server refuses a setting before it reads a row.
+      if (!(error instanceof QueryRefused) || !/unknown[_ ]setting/i.test(error.message)) throw error
+      return this.#send(sql, 'Parquet', await this.#known())
+    })
     const file = path.join(temp_folder, `${randomUUID()}.parquet`)
     const { bytes, tail, broken } = await saveBody(body, file, vet)
     signal.throwIfAborted()

@@ -22,6 +22,8 @@ import { FIRST_OWN_OID, isJson, type Mapped, mapField } from './types.ts'
 const BATCH_BYTES = 2_000_000
 const ROWS_FIRST = 128
 const ROWS_MOST = 16_384
+/** The types text and varchar. */
+const PLAIN_OIDS: ReadonlySet<number> = new Set([25, 1043])
 /** The longest wait for the answer to a cancel request, in milliseconds. */
 const CANCEL_MS = 300
 
@@ -141,6 +143,7 @@ class PostgresReader implements BatchReader {
   readonly #portal: Portal
   #mapped: Mapped[] = []
   #columns: RemoteColumn[] = []
+  #oids: number[] = []
   #running = false
 
   constructor(session: PostgresConnection, options: OpenOptions) {
@@ -159,6 +162,7 @@ class PostgresReader implements BatchReader {
     await this.#guarded(async () => {
       await client.query('begin transaction read only')
       const fields = await this.#portal.describe(client)
+      this.#oids = fields.map(({ oid }) => oid)
       const items = await this.#askForArrays(fields.map(({ oid }) => oid))
       this.#mapped = fields.map((field) => mapField(field, items))
       this.#columns = fields.map(({ name, oid }, index) => {
@@ -167,6 +171,21 @@ class PostgresReader implements BatchReader {
       })
     })
     return this.#columns
+  }
+
+  /** A collation that is not deterministic may take different texts for one. */
+  async plainTexts(): Promise<string[]> {
+    const names = this.#columns
+      .filter((_, index) => PLAIN_OIDS.has(this.#oids[index]!))
+      .map(({ name }) => name)
+    if (names.length === 0) return []
+    const { rows } = await this.#guarded(() =>
+      this.#session.client.query<{ folds: boolean }>(
+        // Servers before 12 do not have the column.
+        `select exists (select from pg_collation c where to_jsonb(c) ->> 'collisdeterministic' = 'false') as folds`,
+      ),
+    )
+    return rows[0]!.folds ? [] : names
   }
 
   /** Asks which user-defined types are arrays. */
