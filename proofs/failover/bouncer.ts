@@ -24,8 +24,23 @@ const accepts = (port: number): Promise<boolean> =>
     socket.on('connect', () => socket.destroy())
   })
 
+/** The files by which it speaks TLS on both sides: its own certificate and key, and the authority of the server. */
+export interface BouncerTls {
+  cert: string
+  key: string
+  authority: string
+}
+
+const tlsLines = ({ cert, key, authority }: BouncerTls): string[] => [
+  'client_tls_sslmode = require',
+  `client_tls_cert_file = ${cert}`,
+  `client_tls_key_file = ${key}`,
+  'server_tls_sslmode = verify-ca',
+  `server_tls_ca_file = ${authority}`,
+]
+
 /** Starts PgBouncer. Resolves with null if it is not installed. */
-export async function startBouncer(user: string, before: number): Promise<Bouncer | null> {
+export async function startBouncer(user: string, before: number, tls: BouncerTls): Promise<Bouncer | null> {
   const said = spawnSync(PROGRAM, ['--version'], { encoding: 'utf8' })
   if (said.error) return null
   const port = await freePort()
@@ -46,6 +61,7 @@ export async function startBouncer(user: string, before: number): Promise<Bounce
     'max_client_conn = 200',
     // After a failed login PgBouncer would wait 15 s before the next.
     'server_login_retry = 1',
+    ...tlsLines(tls),
   ]
   const file = path.join(place, 'pgbouncer.ini')
   writeFileSync(file, `${ini.join('\n')}\n`)

@@ -100,7 +100,7 @@ export function store(value: string): string {
   return value
 }
 
-const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full']
+const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full']
 
 /** The values of `target_session_attrs` that are accepted. The service writes, so a read-only server is refused. */
 const SESSION_ATTRS = ['read-write', 'primary']

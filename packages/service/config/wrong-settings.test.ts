@@ -57,7 +57,7 @@ const WRONG: [string, string, RegExp, Record<string, string>?][] = [
   ['STORE', 'postgres://ada:per%cent@db/assay', /percent-encode the password/],
   ['STORE', 'postgres://ada:ha#sh@db/assay', /percent-encode the password|no "#"/],
   ['STORE', 'postgres://db:port/assay', /can be read/],
-  ['STORE', `${PG}?sslmode=on`, /sslmode of disable, require, verify-ca, verify-full/],
+  ['STORE', `${PG}?sslmode=on`, /sslmode of disable, prefer, require, verify-ca, verify-full/],
   ['STORE', `${PG}?sslmode=verify-ca`, /sslrootcert, which sslmode=verify-ca requires/],
   ['STORE', `${PG}?sslmode=verify-full&sslrootcert=/nowhere/ca.pem`, /must name a file in sslrootcert/],
   ['STORE', `${PG}?sslcert=/nowhere/client.pem`, /must name a file in sslcert/],

@@ -16,7 +16,7 @@ import { askTogether } from './exchange.ts'
 import { isBroken, isRepeatable, isUnprepared, translate, unavailable } from './failures.ts'
 import { createHints, hintKey } from './hints.ts'
 import { type Answer, type Ask, readerOf, type Starter, writerOf } from './rows.ts'
-import { clientClass, withFirstServer } from './servers.ts'
+import { clientClass, withFirstServer } from './servers/servers.ts'
 
 /** The values that every transaction gets from the service. */
 export interface Context {

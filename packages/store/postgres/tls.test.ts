@@ -41,7 +41,7 @@ suite('TLS to PostgreSQL', { skip: missing ?? false }, () => {
   async function encrypted(url: string): Promise<boolean> {
     const store = await open(url)
     try {
-      const of = new URL(url)
+      const of = new URL(url.replace(/,[^/]*/, ''))
       of.search = ''
       const asked = `SELECT bool_and(ssl) AS ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'assay' AND pid <> pg_backend_pid()`
       return await withClient(
@@ -68,6 +68,15 @@ suite('TLS to PostgreSQL', { skip: missing ?? false }, () => {
     assert.equal(await encrypted(`${guarded}?sslmode=disable`), false)
     assert.equal(await encrypted(`${guarded}?sslmode=require`), true)
     await refused(`${bare}?sslmode=require`, /has no TLS.*sslmode=disable/)
+  })
+
+  test('sslmode=prefer takes TLS with any certificate where the server has it, and else goes on in clear', async () => {
+    assert.equal(await encrypted(`${guarded}?sslmode=prefer`), true)
+    assert.equal(await encrypted(`${bare}?sslmode=prefer`), false)
+    // The same holds for each of several servers.
+    const twice = (url: string): string => url.replace(/@([^/]*)/, '@$1,$1')
+    assert.equal(await encrypted(`${twice(guarded)}?sslmode=prefer`), true)
+    assert.equal(await encrypted(`${twice(bare)}?sslmode=prefer`), false)
   })
 
   test('verify-ca asks for a certificate of the authority, whatever its host', async () => {

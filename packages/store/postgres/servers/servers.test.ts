@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { AppError } from '@assay/model/errors'
-import { freePort } from '../../../test/free-port.ts'
-import { missingPostgres, type Postgres, startOwnPostgres } from '../../../test/postgres.ts'
-import { eventually } from '../../../test/service.ts'
-import { open, withClient } from './postgres-fixture.ts'
+import { freePort } from '../../../../test/free-port.ts'
+import { missingPostgres, type Postgres, startOwnPostgres } from '../../../../test/postgres.ts'
+import { eventually } from '../../../../test/service.ts'
+import { open, withClient } from '../postgres-fixture.ts'
 
 const missing = process.env.ASSAY_TEST_POSTGRES ? 'the server is not ours' : await missingPostgres()
 

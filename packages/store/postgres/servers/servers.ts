@@ -4,8 +4,9 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client, type ClientConfig } from 'pg'
-import { unavailable } from './failures.ts'
-import { sharing } from './sharing.ts'
+import { unavailable } from '../failures.ts'
+import { sharing } from '../sharing.ts'
+import { PreferringClient } from './prefer.ts'
 
 interface Server {
   host: string
@@ -50,9 +51,9 @@ const STATE = `SELECT current_setting('transaction_read_only') = 'off' AS writes
   CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END AS timeline`
 
 /** Resolves with a server that takes writes. Rejects for one that takes none. */
-async function takesWrites(config: ClientConfig, server: Server): Promise<Writable> {
+async function takesWrites(base: typeof Client, config: ClientConfig, server: Server): Promise<Writable> {
   const limits = { connectionTimeoutMillis: ANSWER_MS, query_timeout: ANSWER_MS }
-  const client = new Client({ ...config, ...limits })
+  const client = new base({ ...config, ...limits })
   Object.assign(client, server)
   client.on('error', () => undefined)
   try {
@@ -90,11 +91,15 @@ async function answers(asked: readonly Promise<Writable>[]): Promise<Writable[]>
  * none of an older timeline than it has seen. A former primary that returns beside its successor would lose what is
  * written to it. Rejects with the reason why the first server does not serve.
  */
-function createChooser(servers: readonly Server[], config: ClientConfig): () => Promise<Server> {
+function createChooser(
+  base: typeof Client,
+  servers: readonly Server[],
+  config: ClientConfig,
+): () => Promise<Server> {
   let newest = 0
 
   return sharing(KNOWN_MS, async () => {
-    const found = await answers(servers.map((server) => takesWrites(config, server)))
+    const found = await answers(servers.map((server) => takesWrites(base, config, server)))
     const [best] = found.toSorted((a, b) => b.timeline - a.timeline)
     if (!best || best.timeline < newest)
       throw unavailable(
@@ -107,9 +112,9 @@ function createChooser(servers: readonly Server[], config: ClientConfig): () => 
 
 type Told = Parameters<Client['connect']>[0]
 
-function classOf(servers: readonly Server[], config: ClientConfig): typeof Client {
-  const choose = createChooser(servers, config)
-  class ChoosingClient extends Client {
+function classOf(base: typeof Client, servers: readonly Server[], config: ClientConfig): typeof Client {
+  const choose = createChooser(base, servers, config)
+  class ChoosingClient extends base {
     // The driver reads host and port when it connects. The certificate must name this host.
     async #choose(): Promise<void> {
       Object.assign(this, await choose())
@@ -130,11 +135,17 @@ function classOf(servers: readonly Server[], config: ClientConfig): typeof Clien
 
 const classes = new Map<string, typeof Client>()
 
-/** Returns the class of the driver's client or, for an address of several servers, a class that chooses among them. */
+const PREFERS = /[?&]sslmode=prefer(&|$)/
+
+/**
+ * Returns the class of clients for an address: the driver's, one that prefers TLS, or for several servers one that
+ * chooses among them.
+ */
 export function clientClass(url: string, config: ClientConfig): typeof Client {
+  const base = PREFERS.test(url) ? PreferringClient : Client
   const servers = serversIn(url)
-  if (servers.length < 2) return Client
-  const made = classes.get(url) ?? classOf(servers, config)
+  if (servers.length < 2) return base
+  const made = classes.get(url) ?? classOf(base, servers, config)
   classes.set(url, made)
   return made
 }
