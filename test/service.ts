@@ -31,6 +31,8 @@ export interface ServiceOptions {
   env?: Record<string, string>
   wrapped?: boolean
   args?: string[]
+  /** The file of a cgroup that takes the process before it starts. */
+  within?: string
 }
 
 /** A temporary folder for a test; the returned function removes it. */
@@ -72,8 +74,10 @@ function serverOf(home: string): number {
  * unless `env` says otherwise: each further one may start an analysis process.
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { home, port = 0, env = {}, wrapped = true, args = [] } = options
-  const child = spawn(process.execPath, [assay, 'serve', ...args], {
+  const { home, port = 0, env = {}, wrapped = true, args = [], within: members } = options
+  const into = members === undefined ? [] : ['sh', '-c', 'echo $$ > "$0" && exec "$@"', members]
+  const [program, ...rest] = [...into, process.execPath, assay, 'serve', ...args]
+  const child = spawn(program!, rest, {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: cleanEnvironment({

@@ -58,7 +58,7 @@ type Perform = (
 ) => Promise<Ending<Task['kind']>>
 
 const textOf = (bytes: number): string =>
-  bytes < 1e9 ? `${Math.round(bytes / 1e6)} MB` : `${Number((bytes / 1e9).toFixed(1))} GB`
+  Math.round(bytes / 1e6) < 1000 ? `${Math.round(bytes / 1e6)} MB` : `${Number((bytes / 1e9).toFixed(1))} GB`
 
 export async function runIn({ box, size, caps, log }: Bounds, perform: Perform): Promise<RunResult> {
   const most = Math.min(caps.memory_bytes, memoryIn(box, size))
