@@ -63,7 +63,7 @@ async function copy(url: string, count: number, status: 'queued' | 'canceled'): 
     for (const { name } of rows) await client.query(`DROP INDEX ${name}`)
     await client.query(COPY, [count, status])
     for (const { sql } of rows) await client.query(sql)
-    if (status === 'queued') await client.query(`SELECT count_jobs_of('default', 0, $1)`, [count])
+    if (status === 'queued') await client.query(`SELECT count_jobs_of('default', 0, $1, 0)`, [count])
     await client.query('ALTER TABLE jobs ENABLE TRIGGER USER; COMMIT')
     await client.query('VACUUM ANALYZE jobs')
     await client.query('CHECKPOINT')

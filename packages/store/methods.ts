@@ -246,7 +246,8 @@ export interface Reports<Report> {
 }
 
 /** The database that the store needs. Each work is one transaction, except in `read`. */
-export interface Database extends Pick<Store, 'kind' | 'ping' | 'close' | 'subscribe' | 'connections'> {
+export interface Database
+  extends Pick<Store, 'kind' | 'ping' | 'close' | 'subscribe' | 'connections' | 'reclaim'> {
   read<Result>(work: Read<Result>): Promise<Result>
   /** Runs work that writes nothing in one transaction. */
   readTogether<Result>(work: Write<Result>): Promise<Result>
@@ -434,13 +435,14 @@ function auditedMethods(database: Database, store: Store): Store {
 
 /** Makes the store. `own`: methods that the database implements itself. */
 export function storeOf(database: Database, own: Partial<Store> = {}): Store {
-  const { kind, ping, close, subscribe, connections, read, readTogether, write, control } = database
+  const { kind, ping, close, subscribe, connections, reclaim, read, readTogether, write, control } = database
   const store: Store = {
     kind,
     ping,
     close,
     subscribe,
     connections,
+    reclaim,
     ...bind(READS, (work) => read(work as Read<unknown>)),
     ...bind(WRITES, write),
     ...bind(LEASES, control),

@@ -28,11 +28,12 @@ async function setUp() {
   folders.push(home)
   const clock = new FakeClock()
   const kept = await openStore({ url: '', home, clock, publicUrl: null })
-  const state = { away: false, batches: 0 }
+  const state = { away: false, batches: 0, endless: false }
   const store = new Proxy(kept, {
     get(target, name: keyof Store) {
       const method = target[name]
       if (name === 'prune') state.batches += 1
+      if (name === 'prune' && state.endless) return () => new Promise(() => undefined)
       if (typeof method !== 'function' || !state.away) return method
       return () => Promise.reject(new AppError('store_unavailable', 'The store is away.'))
     },
@@ -56,7 +57,7 @@ async function setUp() {
   const running = reaper.run(control.signal)
   const stop = async (): Promise<void> => {
     control.abort()
-    await running
+    if (!state.endless) await running
     await kept.close()
   }
   return { store: kept, clock, state, stop }
@@ -97,6 +98,19 @@ test('puts back the job of a node whose lease has run out, with a loss', async (
   const job = await store.getJob({ workspace_id, assignment_id })
   assert.deepEqual([job?.job_status, job?.losses], ['queued', 1])
   assert.deepEqual(await store.listNodes(), [])
+  await stop()
+})
+
+test('puts back the job of a lost node while a deletion of old rows takes long', async () => {
+  const { store, clock, state, stop } = await setUp()
+  state.endless = true
+  await advance(clock, 61_000)
+  assert.equal(state.batches, 1)
+  await store.registerNode(node('dead'))
+  const assignment_id = await enqueue(store)
+  await store.claimJobs({ node_id: 'dead', limit: 1 })
+  await advance(clock, 37_000)
+  assert.equal((await store.getJob({ workspace_id, assignment_id }))?.job_status, 'queued')
   await stop()
 })
 

@@ -1,6 +1,6 @@
 /**
- * The reaper, on every node. It queues the work of nodes whose lease ran out again, and deletes rows past their retention in
- * small batches. Any number of reapers may run at once.
+ * The reaper, on every node. It queues the work of nodes whose lease ran out again, deletes rows past their retention in
+ * small batches, and has their room used again. Any number of reapers may run at once.
  */
 import { type Clock, iso } from '@assay/model/clock'
 import type { Retention } from '@assay/store/contract/retention'
@@ -12,9 +12,13 @@ import type { Service } from '../runtime/service.ts'
 /** The share of the lease between two looks: 5 s of 30 s. */
 const REAP = 1 / 6
 const PRUNE_MS = 60_000
-const PRUNE_BATCH = 200
-/** Milliseconds between two batches, so that deleting never delays other work for long. */
-const PRUNE_PAUSE_MS = 100
+const PRUNE_BATCH = 50
+/**
+ * How many times as long as a batch the pause after it is, and the least milliseconds, so that deletion takes a tenth
+ * of the time at most and delays no other work for long.
+ */
+const PAUSES = 9
+const PRUNE_PAUSE_MS = 20
 
 export interface ReaperOptions {
   store: Store
@@ -28,12 +32,16 @@ export interface ReaperOptions {
   metrics: Pick<Metrics, 'retention' | 'rowsDeleted'>
 }
 
+const pauseAfter = (clock: Clock, begun: number): number =>
+  Math.max(PRUNE_PAUSE_MS, PAUSES * (clock.monotonic() - begun))
+
 /** Deletes old rows batch by batch until none is left. */
 async function prune(options: ReaperOptions, signal: AbortSignal): Promise<void> {
   const { store, clock, log, keep, metrics } = options
   const total = { jobs: 0, drafts: 0, events: 0, deliveries: 0, other: 0 }
   let rest = 1
   while (rest > 0 && !signal.aborted) {
+    const begun = clock.monotonic()
     const pruned = await store.prune({ keep, limit: PRUNE_BATCH })
     rest = 0
     for (const [kind, count] of Object.entries(pruned) as [keyof typeof total, number][]) {
@@ -41,7 +49,7 @@ async function prune(options: ReaperOptions, signal: AbortSignal): Promise<void>
       if (count > 0) metrics.rowsDeleted.inc({ kind }, count)
       rest += count
     }
-    if (rest > 0) await clock.sleep(PRUNE_PAUSE_MS, signal)
+    if (rest > 0) await clock.sleep(pauseAfter(clock, begun), signal)
   }
   if (Object.values(total).some((count) => count > 0)) log.info(total, 'old rows were deleted')
 }
@@ -53,10 +61,11 @@ async function pruneAudit(
   const before = iso(clock.now() - keepAuditMs)
   let total = 0
   while (!signal.aborted) {
+    const begun = clock.monotonic()
     const pruned = await store.pruneAudit({ before, limit: PRUNE_BATCH })
     total += pruned
     if (pruned < PRUNE_BATCH) break
-    await clock.sleep(PRUNE_PAUSE_MS, signal)
+    await clock.sleep(pauseAfter(clock, begun), signal)
   }
   if (total > 0) metrics.rowsDeleted.inc({ kind: 'audit' }, total)
   if (total > 0) log.info({ records: total }, 'old records of the audit trail were deleted')
@@ -78,29 +87,41 @@ export function createReaper(options: ReaperOptions): Service {
     if (reaped.nodes > 0) log.warn(reaped, 'nodes were lost: their work is queued again')
   }
 
+  async function reaping(signal: AbortSignal): Promise<void> {
+    let away = false
+    while (!signal.aborted) {
+      await clock.sleep(options.leaseMs * REAP * (0.8 + 0.4 * Math.random()), signal)
+      if (signal.aborted) return
+      try {
+        // During an outage of the store no node could renew its lease, so the first round after it reaps none.
+        if (away) await store.ping()
+        else await reap()
+        away = false
+      } catch (error) {
+        away = true
+        log.warn({ err: error }, 'lost nodes could not be cleared')
+      }
+    }
+  }
+
+  async function tidying(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await clock.sleep(PRUNE_MS, signal)
+      if (signal.aborted) return
+      try {
+        await prune(options, signal)
+        await pruneAudit(options, signal)
+        const tables = await store.reclaim()
+        if (tables.length > 0) log.info({ tables }, 'tables were vacuumed, because autovacuum is off')
+      } catch (error) {
+        log.warn({ err: error }, 'old rows could not be cleared')
+      }
+    }
+  }
+
   return {
     name: 'reaper',
-    async run(signal) {
-      let pruneAt = clock.monotonic() + PRUNE_MS
-      let away = false
-      while (!signal.aborted) {
-        await clock.sleep(options.leaseMs * REAP * (0.8 + 0.4 * Math.random()), signal)
-        if (signal.aborted) return
-        try {
-          // During an outage of the store no node could renew its lease, so the first round after it reaps none.
-          if (away) await store.ping()
-          else await reap()
-          away = false
-          if (clock.monotonic() >= pruneAt) {
-            await prune(options, signal)
-            await pruneAudit(options, signal)
-            pruneAt = clock.monotonic() + PRUNE_MS
-          }
-        } catch (error) {
-          away = true
-          log.warn({ err: error }, 'lost nodes and old rows could not be cleared')
-        }
-      }
-    },
+    // Millions of old rows take many minutes, and no lost node waits for them.
+    run: async (signal) => void (await Promise.all([reaping(signal), tidying(signal)])),
   }
 }

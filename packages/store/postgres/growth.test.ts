@@ -267,6 +267,18 @@ suite('beside much that has ended', { skip: missing ?? false }, () => {
     )
   })
 
+  test('where autovacuum is off the room of deleted rows is used again, once there is much of it', async () => {
+    await using(async (store) => {
+      assert.ok((await store.reclaim()).includes('jobs'))
+      assert.deepEqual(await store.reclaim(), [])
+    })
+    await withClient(url, async (client) => {
+      const told = `SELECT relname FROM pg_stat_user_tables WHERE vacuum_count > 1 AND n_dead_tup < 100`
+      const names = (await client.query<{ relname: string }>(told)).rows.map(({ relname }) => relname)
+      assert.ok(names.includes('jobs'), names.join())
+    })
+  })
+
   test('the list of one person passes over what is of other readers, however old the statistics are', async () => {
     await withClient(url, async (client) => {
       await client.query(FILL_READER, [WORKSPACE, ROWS])
@@ -340,6 +352,14 @@ suite('beside much that has ended', { skip: missing ?? false }, () => {
     )
     return (await fetched()) - before
   }
+
+  test('old events are deleted without a look at the deliveries of others', async () => {
+    const keep = { jobs_ms: DAY, drafts_ms: DAY, events_ms: ROWS * 800, deliveries_ms: DAY }
+    const read = await fetching(async (store) => {
+      assert.equal((await store.prune({ keep, limit: 100 })).events, 100)
+    })
+    assert.ok(read < ROWS / 10, `${read} deliveries were read`)
+  })
 
   test('a delivery is claimed, settled and given back without a look at those that wait', async () => {
     const { node_id, webhook, bad, first } = await using(async (store) => {

@@ -11,6 +11,7 @@ import { type Connection, connect } from './connection.ts'
 import { wakeWebhooks } from './events.ts'
 import { gatherReads } from './job-reads.ts'
 import { nativeOf } from './native.ts'
+import { reclaim } from './reclaim.ts'
 import { migratePostgres, requireWrites } from './schema.ts'
 import { sharing } from './sharing.ts'
 import { createWriteGroups } from './write-groups.ts'
@@ -35,7 +36,7 @@ export async function openPostgres({ connections: size, ...options }: PostgresOp
   })
   try {
     await connection.write((tx) => follow(ensureDefaultWorkspace(tx)))
-    const database = databaseOf(connection)
+    const database = databaseOf(connection, options.url)
     return storeOf(database, { getJob: gatherReads(database.read) })
   } catch (error) {
     await connection.close()
@@ -46,7 +47,7 @@ export async function openPostgres({ connections: size, ...options }: PostgresOp
 /** The milliseconds for which the answer to a probe is shared. Probes need no token, so each must not be a commit. */
 const PING_HOLDS_MS = 250
 
-function databaseOf(connection: Connection): Database {
+function databaseOf(connection: Connection, url: string): Database {
   const { subscribe } = connection
   const takesWrites = (): Promise<void> => connection.control((tx) => follow(requireWrites(tx)))
   let ping = sharing(PING_HOLDS_MS, takesWrites)
@@ -59,6 +60,7 @@ function databaseOf(connection: Connection): Database {
     reports: (writeReports) => createWriteGroups(connection, writeReports),
     subscribe,
     connections: connection.usage,
+    reclaim: () => reclaim(url),
     ping: () => ping(),
     close() {
       ping = takesWrites

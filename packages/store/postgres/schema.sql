@@ -805,6 +805,7 @@ END $function$;
 CREATE OR REPLACE FUNCTION delete_attempts()
  RETURNS trigger
  LANGUAGE plpgsql
+ SET enable_sort TO 'on'
 AS $function$
 BEGIN
   DELETE FROM attempts WHERE ctid = ANY (ARRAY (
@@ -825,6 +826,7 @@ END $function$;
 CREATE OR REPLACE FUNCTION delete_deliveries_of_events()
  RETURNS trigger
  LANGUAGE plpgsql
+ SET enable_sort TO 'on'
 AS $function$
 BEGIN
   DELETE FROM deliveries WHERE delivery_id = ANY (ARRAY (
@@ -836,6 +838,7 @@ END $function$;
 CREATE OR REPLACE FUNCTION delete_deliveries_of_webhooks()
  RETURNS trigger
  LANGUAGE plpgsql
+ SET enable_sort TO 'on'
 AS $function$
 BEGIN
   DELETE FROM deliveries WHERE delivery_id = ANY (ARRAY (

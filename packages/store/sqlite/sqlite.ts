@@ -72,6 +72,8 @@ function databaseOf(connection: Connection, released: () => void): Database {
     },
     subscribe: connection.subscribe,
     connections: () => null,
+    // SQLite fills the pages of deleted rows by itself.
+    reclaim: async () => [],
     async ping() {
       if (!open) throw unavailable('The store is closed.')
       await read(requireSchema)

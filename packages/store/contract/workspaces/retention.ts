@@ -23,4 +23,9 @@ export interface Pruned {
 export interface RetentionStore {
   /** Deletes at most `limit` objects of each kind that are old enough. */
   prune(input: { keep: Retention; limit: number }): Promise<Pruned>
+  /**
+   * Makes the room of deleted and replaced rows usable again where the database does not do so by itself: PostgreSQL
+   * without autovacuum. Elsewhere it does nothing. Resolves with the names of the tables.
+   */
+  reclaim(): Promise<string[]>
 }
