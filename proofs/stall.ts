@@ -249,8 +249,7 @@ export interface StallOptions {
   log(line: string): void
 }
 
-export async function corpusOf(url: string, stored: Stored, seed: number): Promise<Entry[]> {
-  const document = (await (await fetch(new URL('/openapi.json', url))).json()) as Document
+export function corpusOf(document: Document, stored: Stored, seed: number): Entry[] {
   const known = {
     template_id: 'hello',
     template_vars: {},
@@ -345,7 +344,8 @@ export async function stall(options: StallOptions): Promise<StallReport> {
   const { service } = opened
   try {
     const stored = await store(service.url)
-    const all = await corpusOf(service.url, stored, options.seed)
+    const document = (await (await fetch(new URL('/openapi.json', service.url))).json()) as Document
+    const all = corpusOf(document, stored, options.seed)
     const { wanted = '', every = 1, huge = false } = options
     const entries = all.filter(
       ({ name }, index) =>

@@ -1,5 +1,6 @@
 /** Hostile requests for rules of rows, metrics, readers, subscriptions, drafts, files of insights, frames and other sites, and lists of long rows. */
 
+import { SECTIONS } from '../../packages/service/api/pages/console.ts'
 import type { Stored } from './by-hand.ts'
 import { BODY_MOST, type Entry } from './from-document.ts'
 import { SHAPE_NAMES, shaped } from './shapes.ts'
@@ -302,6 +303,53 @@ function listEntries(): Entry[] {
   ]
 }
 
+/** Returns entries for pages and doors of programs, which anyone may send and no document describes. */
+function doorEntries(): Entry[] {
+  const forms: Record<string, string> = {
+    'many names': many(150_000, (index) => `${index.toString(36)}&`),
+    'one name': 'a=&'.repeat(300_000),
+    percents: '%'.repeat(1_000_000),
+    'as many names as fit': many(3000, (index) => `${index.toString(36)}&`),
+  }
+  const token = (text: string): string => encodeURIComponent(text).slice(0, 9000)
+  const pages = ['/confirm/', '/unsubscribe/'].flatMap((page) =>
+    ['dots', 'letters', 'percents'].map((shape) => `${page}${token(shaped(shape, 1500))}`),
+  )
+  const fields = `?next=${token(shaped('slashes', 3000))}&state=${token(shaped('quotes', 1000))}&code=a`
+  const asked = [
+    ...pages,
+    ...['begin', 'callback', 'end'].map((step) => `/auth/${step}${fields}`),
+    `/oauth/authorize${fields}`,
+    `/links/${token(shaped('letters', 1500))}/${token(shaped('dots', 1500))}`,
+    `/assets/${token(shaped('parents', 3000))}`,
+    `/docs/${token(shaped('parents', 3000))}`,
+    `/${'/'.repeat(11_000)}x`,
+    `/${'x/'.repeat(5500)}`,
+    ...SECTIONS.map((section) => `/${section}/${token(shaped('parents', 3000))}`),
+  ]
+  const type = 'application/x-www-form-urlencoded'
+  return [
+    ...asked.map((target) => request(`page ${target.slice(0, 24)}`, target, { anonymous: true })),
+    ...['/confirm/a', '/unsubscribe/a', '/oauth/token', '/oauth/revoke'].flatMap((target) =>
+      Object.entries(forms).map(([name, body]) =>
+        request(`form of ${name} ${target}`, target, { method: 'POST', body, type, anonymous: true }),
+      ),
+    ),
+    ...['/oauth/register', '/v1alpha/auth/sign-ins'].flatMap((target) =>
+      [
+        `{${many(30_000, (index) => `"k${index}":1,`)}"z":1}`,
+        `{"redirect_uris":["${'a'.repeat(15_000)}"]}`,
+      ].map((body) =>
+        request(`door of ${body.length} characters ${target}`, target, {
+          method: 'POST',
+          body,
+          anonymous: true,
+        }),
+      ),
+    ),
+  ]
+}
+
 /** A template with a table of 330,000 rows: 10 MB. */
 export const HUGE = `---
 limits: { rows: 330000, output: 40MB }
@@ -336,6 +384,7 @@ export function newerEntries(stored: Stored): Entry[] {
     ...draftEntries(),
     ...insightEntries(stored),
     ...siteEntries(),
+    ...doorEntries(),
     ...listEntries(),
     ...hugeEntries(stored),
   ]
