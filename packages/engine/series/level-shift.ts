@@ -163,6 +163,7 @@ function searchBeside(
   const grid = persistences(n, false)
   const besides = grid.map(({ a }) => besideAt(moments, n, a))
   const sums = emptySums(last + 1, weights)
+  const products = new Float64Array(last)
   for (let i = 0; i < last; i++) fillSums(sums, columns[i]!, i, weights)
   const stride = Math.max(1, Math.floor(n / PLACES))
   const first = placesOf(n, edge, SPARSE * stride)
@@ -171,7 +172,7 @@ function searchBeside(
     columns[last] = weighed(y)
     fillMoments(moments, columns, last)
     fillSums(sums, columns[last], last, weights)
-    const scans = besides.map((beside) => scanOf(beside, moments, sums))
+    const scans = besides.map((beside) => scanOf(beside, moments, sums, products))
     const jumps = largestJumps(y, edge)
     for (const scan of scans) {
       scan?.look(first)
@@ -311,8 +312,9 @@ function besideAt(moments: Moments, n: number, a: number): Beside | null {
 /**
  * Tries a step (0 before `index`, 1 from it on) at each position, at one persistence. The products of the step with each
  * column come from that column's sums. What is left of the step is the same for all values beside these columns.
+ * `products` is room for the products of one step, which all persistences share.
  */
-function scanOf(beside: Beside | null, moments: Moments, sums: Sums): Scan | null {
+function scanOf(beside: Beside | null, moments: Moments, sums: Sums, products: Float64Array): Scan | null {
   if (!beside) return null
   const { a, factor, lefts } = beside
   const width = moments.size
@@ -320,16 +322,15 @@ function scanOf(beside: Beside | null, moments: Moments, sums: Sums): Scan | nul
   const n = sums.own.same.length - 1
   fillFactor(factor, moments, a, size)
   const { same, neighbours, last, own } = sums
-  const square = 1 + a * a
-  const ends = last.map((value) => a * a * value)
+  const end = a * a
+  const square = 1 + end
   const coefficients = coefficientsOf(factor, size)
-  const products = new Float64Array(size)
   const leftOf = (index: number): number => {
-    let left = square * own.same[index]! - a * own.neighbours[index]! - a * a * own.last
+    let left = square * own.same[index]! - a * own.neighbours[index]! - end * own.last
     const whole = left
     for (let i = 0, at = 0; i < size; i++, at += width) {
       const place = index * width + i
-      let rest = square * same[place]! - a * neighbours[place]! - ends[i]!
+      let rest = square * same[place]! - a * neighbours[place]! - end * last[i]!
       for (let j = 0; j < i; j++) rest -= factor[at + j]! * products[j]!
       rest /= factor[at + i]!
       left -= rest * rest
@@ -343,9 +344,9 @@ function scanOf(beside: Beside | null, moments: Moments, sums: Sums): Scan | nul
     const left = lefts?.[index] || leftOf(index)
     if (lefts) lefts[index] = left
     const from = index * width
-    let rest = square * same[from + size]! - a * neighbours[from + size]! - ends[size]!
+    let rest = square * same[from + size]! - a * neighbours[from + size]! - end * last[size]!
     for (let i = 0; i < size; i++)
-      rest -= coefficients[i]! * (square * same[from + i]! - a * neighbours[from + i]! - ends[i]!)
+      rest -= coefficients[i]! * (square * same[from + i]! - a * neighbours[from + i]! - end * last[i]!)
     const gain = (rest * rest) / left
     if (gain > explained) {
       explained = gain
@@ -362,9 +363,9 @@ function scanOf(beside: Beside | null, moments: Moments, sums: Sums): Scan | nul
 }
 
 /** Returns the coefficients of the columns for the values, which are the last row of the factor. */
-function coefficientsOf(factor: Float64Array, size: number): Float64Array {
+function coefficientsOf(factor: Float64Array, size: number): number[] {
   const width = size + 1
-  const found = new Float64Array(size)
+  const found = Array.from({ length: size }, () => 0)
   for (let row = size - 1; row >= 0; row--) {
     let sum = factor[size * width + row]!
     for (let other = row + 1; other < size; other++) sum -= factor[other * width + row]! * found[other]!
