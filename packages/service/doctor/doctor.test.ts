@@ -1,6 +1,6 @@
 /** Checks what the doctor finds in a sound service, and in one with a fault in each part. */
 import assert from 'node:assert/strict'
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -127,6 +127,18 @@ test('names what is wrong in each part, and what to do', async () => {
     assert.equal(parts[part]?.state, 'failed', part)
     assert.match(parts[part].says, sentence)
   }
+})
+
+test('tells of a place in which no backup can be made, and leaves nothing in one that can', async () => {
+  const file = path.join(folder, 'no-folder')
+  writeFileSync(file, 'x')
+  const { backups: broken } = await found({ ASSAY_BACKUP: path.join(file, 'backups') })
+  assert.equal(broken?.state, 'failed')
+  assert.match(broken.says, /no-folder/)
+  const empty = path.join(folder, 'not-there-yet')
+  const { backups: fresh } = await found({ ASSAY_BACKUP: empty })
+  assert.match(fresh!.says, /There is no backup in .* yet/)
+  assert.ok(!existsSync(empty))
 })
 
 test('says of a proxy that leads to the service below a path, and not to what agents read at the root', async () => {

@@ -1,6 +1,7 @@
 /** Checks of other servers: uploads, backups, mail, the public address, traces, the language model. */
 
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm, rmdir, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { AppError } from '@assay/model/errors'
@@ -9,7 +10,7 @@ import { createBucket, targetsOfBucket } from '@assay/net/s3'
 import { parseTargets } from '@assay/net/target'
 import type { Config } from '../config/config.ts'
 import { bucketOf } from '../files/open.ts'
-import { openLocation } from '../recovery/locations.ts'
+import { type Location, openLocation } from '../recovery/locations.ts'
 import { keysOfBackups } from '../recovery/schedule.ts'
 import { converse } from '../webhooks/senders/smtp.ts'
 import { type Finding, failed, ok, unused, warning } from './finding.ts'
@@ -57,6 +58,17 @@ export async function uploads(config: Config): Promise<Finding> {
   }
 }
 
+/** The name of a file that no list of backups holds. */
+const TRIED = `assay-doctor-${process.pid}`
+
+/** Puts a file where backups are kept, and takes it away with the folder that was made for it. */
+async function tryPlace(location: Location): Promise<void> {
+  const isNew = !location.address.startsWith('s3://') && !existsSync(location.address)
+  await location.put(TRIED, (file) => writeFile(file, 'tried'))
+  await location.remove(TRIED)
+  if (isNew) await rmdir(location.address)
+}
+
 export async function backups(config: Config): Promise<Finding> {
   if (config.backup === null)
     return warning(
@@ -67,6 +79,7 @@ export async function backups(config: Config): Promise<Finding> {
   const location = openLocation(config.backup, keysOfBackups(config))
   try {
     const newest = (await location.list()).at(-1)
+    await tryPlace(location)
     if (!newest)
       return warning(
         'backups',
