@@ -35,7 +35,10 @@ function printFrom(from: From, dialect: Dialect): string {
 
 function printInner(select: Select, dialect: Dialect): string {
   const sql = printSelect(select, dialect)
-  return select.limit === undefined && dialect.once !== '' ? `${sql}\n${dialect.once}` : sql
+  // Columns that are read as they are cost nothing at each place, and PostgreSQL may then add up in its partitions.
+  const isComputed =
+    select.keys !== undefined || Object.values(select.list).some(({ kind }) => kind !== 'column')
+  return select.limit === undefined && isComputed && dialect.once !== '' ? `${sql}\n${dialect.once}` : sql
 }
 
 function printExpression(node: Expression, dialect: Dialect): string {
