@@ -56,7 +56,7 @@ export const storedIn = (table: string): string => `CAST(coalesce((
 const STORED = statement<Counts['stored'][number]>(
   `SELECT workspace_id, ${storedIn('workspaces')} AS bytes,
      CAST(coalesce(max_stored_bytes, :max_stored_bytes) AS bigint) AS most
-   FROM workspaces`,
+   FROM workspaces WHERE deleted_at IS NULL ORDER BY workspace_id`,
 )
 
 export function countStored(
