@@ -325,7 +325,7 @@ test('an admin adds, changes and deletes readers, and imports a list whose fault
   await page.getByLabel('Mail address').fill('nowhere')
   await page.getByLabel('Attributes').fill('region: North\nlevel')
   await save.click()
-  await page.getByText('“level” is no attribute').waitFor()
+  await page.getByText('“level” is not an attribute').waitFor()
   await page.getByLabel('Attributes').fill('region: North\nlevel: 3\nTeam: sales')
   await save.click()
   await page.getByText('must be a plain address such as').waitFor()

@@ -433,6 +433,7 @@ test('the page of files is accessible, light and dark, and no wider than a phone
     '/files',
     '/files?in=2024/',
     '/files?in=none',
+    '/data?file=uploads/2025/new.csv',
     '/templates/regions',
   ])
 })

@@ -71,9 +71,11 @@ export function assertSilent({ complaints }: Watched, allowed: RegExp[] = []): v
 export const refusal = (status: number): RegExp =>
   new RegExp(`^error: Failed to load resource: .*status of ${status}`)
 
+const TABLET = { width: 820, height: 900 }
+
 /**
  * Asserts that each address is accessible in dark on a phone, as it is loaded, and in light on a wide screen, to which
- * it is then changed. No page may be wider than its window.
+ * it is then changed. No page may be wider than its window, nor than a tablet.
  */
 export async function assertPages(
   browser: Browser,
@@ -94,6 +96,9 @@ export async function assertPages(
       const shown = await page.evaluate(() => document.documentElement.scrollWidth)
       assert.ok(shown <= width, `${address} is ${shown} wide`)
     }
+    await page.setViewportSize(TABLET)
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth)
+    assert.ok(wide <= TABLET.width, `${address} is ${wide} wide on a tablet`)
   }
   assert.deepEqual(complaints, [])
   await context.close()
