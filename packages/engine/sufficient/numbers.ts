@@ -122,7 +122,9 @@ export async function momentsOf(
   const unit = powerAbove(Math.max(Math.abs(low), Math.abs(high)))
   const whole: Stretch = { low, high, n, before: 0 }
   const isStepped = isDivided(whole)
-  const stepped = isStepped ? { v: column('v'), step: stepOf(column('v'), whole) } : {}
+  const stepped: Record<string, Expression> = isStepped
+    ? { v: column('v'), step: stepOf(column('v'), whole) }
+    : {}
   const u = columnsOf(kept(values), { u: scaled(column('v'), unit), ...stepped })
   const centre = centreOf(await meanOver(asked, u, unit, middle))
   const reach = powerAbove(Math.max(high / unit - centre, centre - low / unit))
