@@ -56,6 +56,7 @@ const UNRECORDED: Record<string, readonly string[]> = {
   'what the workspace has set up: no row and no secret': [
     'listTemplates',
     'getTemplate',
+    'getJobTemplate',
     'listMetrics',
     'getMetric',
     'getRepository',
