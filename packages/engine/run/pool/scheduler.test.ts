@@ -83,15 +83,15 @@ test('with one job at a time, a job does not wait for previews, which have a pro
   assert.deepEqual(names().slice(2), ['preview of guest', 'job of mine'])
 })
 
-test('one small task can always run, and a second one only if another process stays free', () => {
+test('one small task can always run, and a second one of its workspace only if another process stays free', () => {
   const { put, begun, names } = setUp(2)
   put(small('guest'), small('guest'), small('guest'), job('mine'))
   assert.deepEqual(names(), ['small of guest', 'small of guest', 'job of mine'])
   const busy = setUp(2)
-  busy.put(job('mine'), job('mine'), small('guest'), small('other'))
+  busy.put(job('mine'), job('mine'), small('guest'), small('guest'))
   assert.deepEqual(busy.names(), ['job of mine', 'job of mine', 'small of guest'])
   busy.end(busy.begun[2]!)
-  assert.equal(busy.names().at(-1), 'small of other')
+  assert.deepEqual(busy.names().slice(3), ['small of guest'])
   assert.equal(begun.length, 3)
 })
 
@@ -138,6 +138,17 @@ test('readers of links wait in a turn of their own, however many small tasks the
   assert.equal(begun.at(-1), page)
   put(...Array.from({ length: MOST_QUEUED.small }, () => reader('guest')))
   assert.equal(refusal(() => scheduler.admit(reader('guest'))).code, 'workspace_busy')
+})
+
+test('a small task that waits for a silent database holds up none of another workspace', () => {
+  const { put, end, begun, names } = setUp(1)
+  put(job('mine'), preview('mine'))
+  put(small('guest'), { ...small('guest'), reader: true }, small('mine'))
+  assert.deepEqual(names(), ['job of mine', 'preview of mine', 'small of guest', 'small of mine'])
+  put(small('third'))
+  assert.equal(begun.length, 4, 'two at a time')
+  end(begun[3]!)
+  assert.equal(begun.at(-1)!.owner, 'third')
 })
 
 test('beside others a workspace holds its share of the processors, and what it runs beyond rests four times as long as it ran', () => {

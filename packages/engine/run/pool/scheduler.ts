@@ -2,7 +2,8 @@
  * Admission and order of the pool's tasks. `size` is the number of jobs at a time.
  * - Jobs and previews share `size` processes, and two if `size` is one, so that one is always left to jobs. Jobs come first.
  * - Previews run at most `max_running` at a time per workspace.
- * - One process more is for small tasks: one can always run, a second one only while another process stays free.
+ * - One process more is for small tasks: one can always run, and one of another workspace beside it, since the first may wait long for a database that
+ *   is silent. A second one of the same workspace runs only while another process stays free.
  * - A workspace that runs more than its share of the processors pauses with previews and small tasks while others run or wait (shares.ts).
  * - Within each queue the workspaces are served in turn (fair-queue.ts). The readers of a workspace's links have a turn of their own.
  */
@@ -178,10 +179,18 @@ export class Scheduler<Item extends Schedulable> {
     const shared = sharedBy(this.#size)
     if (queue !== 'job' && this.#shares.restOf(owner) > 0) return false
     if (queue === 'small')
-      return small === 0 || (this.#queues.job.length === 0 && job + preview + small < shared)
+      return (
+        small === 0 ||
+        (small === 1 && !this.#runsSmall(owner)) ||
+        (this.#queues.job.length === 0 && job + preview + small < shared)
+      )
     if (job + preview >= shared) return false
     if (queue === 'job') return job < this.#size
     return preview < shared - 1 && (this.#lanes.preview.get(laneOf(item)) ?? 0) < (max_running ?? Infinity)
+  }
+
+  #runsSmall(owner: string): boolean {
+    return this.#lanes.small.has(owner) || this.#lanes.small.has(owner + READERS)
   }
 
   #count(item: Item, by: 1 | -1): void {
