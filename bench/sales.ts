@@ -3,8 +3,8 @@
  * partitions on three servers. Each database has queries as a person would write them.
  */
 import { Client } from 'pg'
-import { clickhouseServer, missingClickhouse } from '../test/clickhouse.ts'
-import { missingPostgres, type Postgres, startOwnPostgres } from '../test/postgres.ts'
+import { clickhouseServer, missingClickhouse } from '../test/servers/clickhouse.ts'
+import { missingPostgres, type Postgres, startOwnPostgres } from '../test/servers/postgres.ts'
 import type { ClientAsk } from './peers/source-client.ts'
 
 /** The table. */

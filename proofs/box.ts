@@ -6,7 +6,7 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { createClient } from '@assay/client'
-import { eventually, isAlive, type Service, startService, temporaryFolder } from '../test/service.ts'
+import { eventually, isAlive, type Service, startService, temporaryFolder } from '../test/servers/service.ts'
 import type { Proof } from './main.ts'
 
 const TOKEN = 'assay-box-proof-token'

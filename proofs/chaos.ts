@@ -1,17 +1,17 @@
 /**
  * Faults under load. Nodes, their child processes, clocks, disks, database and network fail, one after another and at the
  * same time, while clients create, run, wait, cancel and delete jobs and receivers fail. The answers and messages are kept
- * as a history. test/history.ts checks that it could come from a service without faults. After the last fault every job
+ * as a history. test/history/history.ts checks that it could come from a service without faults. After the last fault every job
  * and delivery must end without help. On PostgreSQL there are several nodes of mixed roles, each behind its own TCP proxy;
  * on SQLite there is one process. The faults are drawn from the seed (chaos/faults.ts).
  */
 import { mkdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { createClient } from '@assay/client'
-import { checkHistory, type Entry } from '../test/history.ts'
-import { type Postgres, startOwnPostgres, startPostgres } from '../test/postgres.ts'
-import { startProxy } from '../test/proxy.ts'
-import { eventually, temporaryFolder } from '../test/service.ts'
+import { checkHistory, type Entry } from '../test/history/history.ts'
+import { type Postgres, startOwnPostgres, startPostgres } from '../test/servers/postgres.ts'
+import { startProxy } from '../test/servers/proxy.ts'
+import { eventually, temporaryFolder } from '../test/servers/service.ts'
 import { randomFrom } from './calibration/processes.ts'
 import { type ChaosNode, freePort, keepNode } from './chaos/cluster.ts'
 import {

@@ -18,7 +18,7 @@ import {
   stampOf,
   valuesOf,
 } from '../test/chart/chart.ts'
-import { temporaryFolder } from '../test/service.ts'
+import { temporaryFolder } from '../test/servers/service.ts'
 import { missingTools, toolFile } from './clients/tools.ts'
 import type { Proof, ProofInput } from './main.ts'
 

@@ -1,5 +1,5 @@
 /** Runs each shipped template at many clocks. Its Markdown must equal the golden one, byte for byte. */
-import { clockDifferences, withPool } from '../test/gallery.ts'
+import { clockDifferences, withPool } from '../test/generated/gallery.ts'
 import type { Proof } from './main.ts'
 
 export const proof: Proof = {

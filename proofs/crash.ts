@@ -1,15 +1,21 @@
 /**
  * Kills the service at random moments while jobs are created, run, canceled and delivered: the server, its wrapper,
  * or both, with SIGKILL. The answers to clients and the requests to a receiver are kept as a history, which must be
- * that of a service that was never killed (test/history.ts). No process may be left running: a killed parent takes
+ * that of a service that was never killed (test/history/history.ts). No process may be left running: a killed parent takes
  * its children with it.
  */
 import { createHash } from 'node:crypto'
 import { type Client, ClientError, createClient } from '@assay/client'
 import { verify } from '@assay/model/signature'
-import { freePort } from '../test/free-port.ts'
-import { answeredCancel, checkHistory, type Entry, type Subscription, seenJob } from '../test/history.ts'
-import { type Arrival, modes, startReceiver } from '../test/receiver.ts'
+import {
+  answeredCancel,
+  checkHistory,
+  type Entry,
+  type Subscription,
+  seenJob,
+} from '../test/history/history.ts'
+import { freePort } from '../test/servers/free-port.ts'
+import { type Arrival, modes, startReceiver } from '../test/servers/receiver.ts'
 import {
   descendants,
   eventually,
@@ -17,7 +23,7 @@ import {
   type Service,
   startService,
   temporaryFolder,
-} from '../test/service.ts'
+} from '../test/servers/service.ts'
 import { randomFrom } from './calibration/processes.ts'
 import type { Proof } from './main.ts'
 

@@ -10,7 +10,7 @@ import { openStore } from '@assay/store/open'
 import type { Store } from '@assay/store/store'
 import { Client } from 'pg'
 import { addWebhook, attempt, DAY, findings, jobInput, outcome } from '../packages/store/conformance/given.ts'
-import { missingPostgres, type Postgres, startOwnPostgres } from '../test/postgres.ts'
+import { missingPostgres, type Postgres, startOwnPostgres } from '../test/servers/postgres.ts'
 import type { Proof } from './main.ts'
 
 export interface DayOptions {

@@ -7,8 +7,8 @@
 import { MAX_IN_FLIGHT, type Webhook } from '@assay/model/webhook'
 import { Agent } from 'undici'
 import { type Station, startStation } from '../packages/service/webhooks/dispatcher-fixture.ts'
-import { eventually } from '../test/service.ts'
-import { type StormReceivers, startStormReceivers, wallClock } from '../test/storm-receivers.ts'
+import { type StormReceivers, startStormReceivers, wallClock } from '../test/faults/storm-receivers.ts'
+import { eventually } from '../test/servers/service.ts'
 import type { Proof } from './main.ts'
 
 export interface DeliveriesOptions {

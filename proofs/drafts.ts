@@ -9,7 +9,7 @@ import { type Drafted, draftFrom, fileToDraft, lookingAt } from '../packages/eng
 import { metricPartial } from '../packages/engine/metrics/names.ts'
 import { parseTemplate } from '../packages/engine/reading/parse.ts'
 import { templateVersion } from '../packages/engine/reading/partials.ts'
-import { roots, STARTED_AT, withPool } from '../test/gallery.ts'
+import { roots, STARTED_AT, withPool } from '../test/generated/gallery.ts'
 import { LABELS } from './drafts/labels.ts'
 import type { Proof } from './main.ts'
 

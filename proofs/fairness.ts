@@ -4,8 +4,8 @@
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { startPostgres } from '../test/postgres.ts'
-import { type Service, startService, temporaryFolder } from '../test/service.ts'
+import { startPostgres } from '../test/servers/postgres.ts'
+import { type Service, startService, temporaryFolder } from '../test/servers/service.ts'
 import type { Proof } from './main.ts'
 
 const TOKEN = 'fairness-admin-token-0123456789'

@@ -10,8 +10,8 @@ import path from 'node:path'
 import { ERRORS, type ErrorCode } from '@assay/model/errors'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import { createFuzzer, type Document, type FuzzRequest, type Known } from '../test/fuzz.ts'
-import { type Service, startService, temporaryFolder } from '../test/service.ts'
+import { createFuzzer, type Document, type FuzzRequest, type Known } from '../test/hostile/fuzz.ts'
+import { type Service, startService, temporaryFolder } from '../test/servers/service.ts'
 import type { Proof } from './main.ts'
 
 export interface FuzzOptions {

@@ -12,7 +12,7 @@ import { ensureConsole } from '../packages/console/build.ts'
 import { findings, jobInput, NODE, register } from '../packages/store/conformance/given.ts'
 import { openStore } from '../packages/store/open.ts'
 import { openBrowser, openPage, signIn } from '../test/console/browser.ts'
-import { startService } from '../test/service.ts'
+import { startService } from '../test/servers/service.ts'
 import type { Proof, ProofInput } from './main.ts'
 
 const TOKEN = 'proof-token-0123456789'

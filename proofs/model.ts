@@ -1,13 +1,21 @@
 /**
- * Checks that the API agrees with its model (test/model.ts): requests in any order, and clients that send at once,
+ * Checks that the API agrees with its model (test/history/model.ts): requests in any order, and clients that send at once,
  * whose answers some serial order must explain. It uses the running service, with a fresh workspace for each run, on
  * either database.
  */
 import * as fc from 'fast-check'
-import { type Answer, apply, type Call, type Command, EMPTY, explains, type Model } from '../test/model.ts'
-import { missingPostgres, type Postgres, startPostgres } from '../test/postgres.ts'
-import { modes, startReceiver } from '../test/receiver.ts'
-import { startService, temporaryFolder } from '../test/service.ts'
+import {
+  type Answer,
+  apply,
+  type Call,
+  type Command,
+  EMPTY,
+  explains,
+  type Model,
+} from '../test/history/model.ts'
+import { missingPostgres, type Postgres, startPostgres } from '../test/servers/postgres.ts'
+import { modes, startReceiver } from '../test/servers/receiver.ts'
+import { startService, temporaryFolder } from '../test/servers/service.ts'
 import type { Proof } from './main.ts'
 
 export interface ModelOptions {

@@ -10,7 +10,7 @@ import { Client } from 'pg'
 import { templateVersion } from '../packages/engine/reading/partials.ts'
 import { createPool, type Pool } from '../packages/engine/run/pool/pool.ts'
 import { DEFAULT_LIMITS, type TemplateSource } from '../packages/model/template.ts'
-import { startPostgres } from '../test/postgres.ts'
+import { startPostgres } from '../test/servers/postgres.ts'
 import { type Random, randomFrom } from './calibration/processes.ts'
 import type { Proof } from './main.ts'
 import {

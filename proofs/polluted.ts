@@ -1,7 +1,7 @@
 /** Reads each polluted file, whichever of its lines is polluted: docs/files.md says what becomes of every one. */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { GENERATED } from '../test/generated.ts'
+import { GENERATED } from '../test/generated/generated.ts'
 import type { Proof } from './main.ts'
 
 const PAGE = 'docs/files.md'

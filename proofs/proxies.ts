@@ -12,8 +12,8 @@ import { auth } from '@modelcontextprotocol/client'
 import type { Browser } from 'playwright-core'
 import { keeper } from '../packages/service/api/oauth/client-fixture.ts'
 import { openBrowser, openPage, signIn } from '../test/console/browser.ts'
-import { freePort } from '../test/free-port.ts'
-import { eventually, startService, temporaryFolder } from '../test/service.ts'
+import { freePort } from '../test/servers/free-port.ts'
+import { eventually, startService, temporaryFolder } from '../test/servers/service.ts'
 import type { Proof, ProofInput } from './main.ts'
 
 const root = path.dirname(import.meta.dirname)

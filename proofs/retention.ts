@@ -13,8 +13,8 @@ import { copies } from '../packages/store/conformance/given.ts'
 import { INSIGHT_CARDS } from '../packages/store/tables/jobs/insight-cards.ts'
 import { INSIGHTS, JOBS } from '../packages/store/tables/jobs/jobs.ts'
 import { EVENTS } from '../packages/store/tables/webhooks/events.ts'
-import { missingPostgres, type Postgres, startOwnPostgres } from '../test/postgres.ts'
-import { eventually, type Service, startService, temporaryFolder } from '../test/service.ts'
+import { missingPostgres, type Postgres, startOwnPostgres } from '../test/servers/postgres.ts'
+import { eventually, type Service, startService, temporaryFolder } from '../test/servers/service.ts'
 import type { Proof } from './main.ts'
 
 export interface RetentionOptions {

@@ -18,15 +18,15 @@ import {
   startDispatcher,
   startStation,
 } from '../packages/service/webhooks/dispatcher-fixture.ts'
-import { startPostgres } from '../test/postgres.ts'
-import { eventually } from '../test/service.ts'
 import {
   type Kind,
   kindOf,
   type StormReceivers,
   startStormReceivers,
   wallClock,
-} from '../test/storm-receivers.ts'
+} from '../test/faults/storm-receivers.ts'
+import { startPostgres } from '../test/servers/postgres.ts'
+import { eventually } from '../test/servers/service.ts'
 import { randomFrom } from './calibration/processes.ts'
 import type { Proof } from './main.ts'
 

@@ -20,17 +20,17 @@ const WHOLE_LIMIT_MS = 3_600_000
 const COSTLY = 25
 /** The files that take the most processor time, longest first: started last, one of them would run alone. */
 const COSTLIEST = [
-  'test/docs.test.ts',
-  'test/console.test.ts',
-  'test/generated.test.ts',
-  'test/gallery.test.ts',
+  'test/docs/docs.test.ts',
+  'test/console/console.test.ts',
+  'test/generated/generated.test.ts',
+  'test/generated/gallery.test.ts',
   'packages/store/postgres/postgres.test.ts',
   'packages/engine/run/pool/pool.test.ts',
-  'test/cli.test.ts',
-  'test/takeover.test.ts',
+  'test/commands/cli.test.ts',
+  'test/faults/takeover.test.ts',
   'packages/engine/methods/survival.test.ts',
   'packages/engine/methods/drivers.test.ts',
-  'test/stall.test.ts',
+  'test/hostile/stall.test.ts',
 ]
 /** Two more than there are processors: many wait most of their time, for a timeout, a lease or another process. */
 const AT_ONCE = Math.min(availableParallelism() + 2, 8)
@@ -50,7 +50,7 @@ if (files.length === 0) {
 }
 // Where the service keeps what it has compiled: each file is a process that loads much the same.
 process.env.NODE_COMPILE_CACHE ??= path.join(tmpdir(), 'node-compile-cache')
-// What the files of this run share (test/postgres-programs.ts).
+// What the files of this run share (test/servers/postgres-programs.ts).
 const folder = mkdtempSync(path.join(tmpdir(), 'assay-run-'))
 chmodSync(folder, 0o755)
 process.env.ASSAY_TEST_FOLDER = folder

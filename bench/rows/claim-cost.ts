@@ -3,7 +3,7 @@
 import { systemClock } from '@assay/model/clock'
 import { openStore } from '@assay/store/open'
 import { Client } from 'pg'
-import { missingPostgres, type Postgres, startPostgres } from '../../test/postgres.ts'
+import { missingPostgres, type Postgres, startPostgres } from '../../test/servers/postgres.ts'
 import { atLeast, type Figure, type Missing } from '../figure.ts'
 import { type Form, inTurns } from '../measure.ts'
 import { addWebhook, assay } from '../queues.ts'

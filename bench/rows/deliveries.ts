@@ -1,5 +1,5 @@
 /** Deliveries a second to a fast receiver, each signed, recorded and settled, beside a bare undici loop. */
-import { missingPostgres, startPostgres } from '../../test/postgres.ts'
+import { missingPostgres, startPostgres } from '../../test/servers/postgres.ts'
 import { atLeast, type Figure, type Missing } from '../figure.ts'
 import { sendAll } from '../load.ts'
 import {

@@ -2,7 +2,7 @@
 import { systemClock } from '@assay/model/clock'
 import { openStore } from '@assay/store/open'
 import type { Store } from '@assay/store/store'
-import { missingPostgres, startPostgres } from '../../test/postgres.ts'
+import { missingPostgres, startPostgres } from '../../test/servers/postgres.ts'
 import type { Figure, Missing } from '../figure.ts'
 import { type Form, inTurns, startPeer } from '../measure.ts'
 import { queueEmpty } from '../queues.ts'

@@ -1,7 +1,7 @@
 /** Jobs with a result of 10 kB and an outbox row on PostgreSQL, one at a time and in batches, beside queue libraries as durable. */
 import { systemClock } from '@assay/model/clock'
 import { openStore } from '@assay/store/open'
-import { missingPostgres, startPostgres } from '../../test/postgres.ts'
+import { missingPostgres, startPostgres } from '../../test/servers/postgres.ts'
 import { atLeast, type Figure, type Missing } from '../figure.ts'
 import { type Form, inTurns } from '../measure.ts'
 import { type Cost, costMeter, costText } from '../queue-cost.ts'

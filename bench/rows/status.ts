@@ -1,6 +1,6 @@
 /** `GET /jobs/status` with authentication, store and JSON, beside a bare Fastify route that answers the same JSON. */
 import { setInterval } from 'node:timers'
-import { missingPostgres, startPostgres } from '../../test/postgres.ts'
+import { missingPostgres, startPostgres } from '../../test/servers/postgres.ts'
 import { atLeast, type Figure, type Missing } from '../figure.ts'
 import { requestRate } from '../load.ts'
 import {

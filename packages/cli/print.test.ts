@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { HOSTILE_TEXTS, UNSEEN } from '../../test/hostile-texts.ts'
+import { HOSTILE_TEXTS, UNSEEN } from '../../test/hostile/hostile-texts.ts'
 import { bar, out, progressLine, table } from './print.ts'
 
 test('a table is as wide as its widest cells, and null is a dash', () => {

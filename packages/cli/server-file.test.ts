@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
-import { temporaryFolder } from '../../test/service.ts'
+import { temporaryFolder } from '../../test/servers/service.ts'
 import { findServer, readServerFile, removeServerFile, writeServerFile } from './server-file.ts'
 
 const SERVER = { url: 'http://0.0.0.0:8080', pid: process.pid, token: 'a-token' }

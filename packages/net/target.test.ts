@@ -7,7 +7,7 @@ import {
   FORBIDDEN_ADDRESSES,
   FORBIDDEN_TEXTS,
   FORBIDDEN_URLS,
-} from '../../test/ssrf-vectors.ts'
+} from '../../test/hostile/ssrf-vectors.ts'
 import { parseTargets, vetAddress, vetUrl } from './target.ts'
 
 const PUBLIC = parseTargets(['public'])

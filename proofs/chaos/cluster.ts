@@ -7,11 +7,11 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Proxy } from '../../test/proxy.ts'
-import { assay, cleanEnvironment, descendants, isAlive } from '../../test/service.ts'
+import type { Proxy } from '../../test/servers/proxy.ts'
+import { assay, cleanEnvironment, descendants, isAlive } from '../../test/servers/service.ts'
 import type { Namespace } from './namespace.ts'
 
-export { freePort } from '../../test/free-port.ts'
+export { freePort } from '../../test/servers/free-port.ts'
 
 const SHIFT = pathToFileURL(path.join(import.meta.dirname, '..', '..', 'test', 'shift-clock.ts')).href
 const RESTART_MS = 300

@@ -6,7 +6,7 @@
 import { execFileSync } from 'node:child_process'
 import { closeSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
 import path from 'node:path'
-import type { Postgres } from '../../test/postgres.ts'
+import type { Postgres } from '../../test/servers/postgres.ts'
 import type { ChaosNode } from './cluster.ts'
 import type { Landscape } from './receivers.ts'
 

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { type Client, ClientError, createClient } from '@assay/client'
 import { isFinal, type JobView } from '@assay/model/job'
-import { answeredCancel, type Entry, seenJob } from '../../test/history.ts'
+import { answeredCancel, type Entry, seenJob } from '../../test/history/history.ts'
 import { PRESENCE } from './receivers.ts'
 
 export const WORK = `---

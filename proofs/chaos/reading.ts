@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { type Client, ClientError } from '@assay/client'
 import { ENDING_EVENTS } from '@assay/model/event'
-import type { Entry, SeenMove } from '../../test/history.ts'
+import type { Entry, SeenMove } from '../../test/history/history.ts'
 import type { ChaosNode } from './cluster.ts'
 import { digestOf, type Load } from './load.ts'
 

@@ -2,9 +2,9 @@
 import type { Client } from '@assay/client'
 import { ENDING_EVENTS } from '@assay/model/event'
 import { verify } from '@assay/model/signature'
-import type { Entry, Subscription } from '../../test/history.ts'
-import { type Proxy, startProxy } from '../../test/proxy.ts'
-import { type Arrival, type Mode, modes, type Receiver, startReceiver } from '../../test/receiver.ts'
+import type { Entry, Subscription } from '../../test/history/history.ts'
+import { type Proxy, startProxy } from '../../test/servers/proxy.ts'
+import { type Arrival, type Mode, modes, type Receiver, startReceiver } from '../../test/servers/receiver.ts'
 
 /** A short retry schedule, so that the run need not wait for hours. */
 const SCHEDULE = [1, 2, 3, 5, 10].flatMap((seconds) => Array<number>(4).fill(seconds))

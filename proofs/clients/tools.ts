@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
-import { startService, temporaryFolder } from '../../test/service.ts'
+import { startService, temporaryFolder } from '../../test/servers/service.ts'
 
 export const root = path.join(import.meta.dirname, '../..')
 const modules = path.join(import.meta.dirname, 'node_modules')

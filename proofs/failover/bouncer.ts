@@ -4,8 +4,8 @@ import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { freePort } from '../../test/free-port.ts'
-import { eventually } from '../../test/service.ts'
+import { freePort } from '../../test/servers/free-port.ts'
+import { eventually } from '../../test/servers/service.ts'
 
 const PROGRAM = 'pgbouncer'
 /** The user and group number of nobody, which every Linux has. PgBouncer refuses to run as root. */

@@ -7,8 +7,8 @@ import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { Client } from 'pg'
-import { type Postgres, startOwnPostgres } from '../../test/postgres.ts'
-import { assay, cleanEnvironment } from '../../test/service.ts'
+import { type Postgres, startOwnPostgres } from '../../test/servers/postgres.ts'
+import { assay, cleanEnvironment } from '../../test/servers/service.ts'
 
 /** The user and group number of nobody, as whom the servers run here. */
 const NOBODY = 65_534

@@ -8,9 +8,9 @@ import { Client } from 'pg'
 import type { Tried } from '../../packages/engine/partitions/histories-fixture.ts'
 import { openSocketsWith } from '../../packages/engine/sources/sockets.ts'
 import { CONNECTION_LIMITS } from '../../packages/model/connection-kinds.ts'
-import { clickhouseServer, missingClickhouse } from '../../test/clickhouse.ts'
-import { missingMysql, mysqlUrl } from '../../test/mariadb.ts'
-import { missingPostgres, startPostgres } from '../../test/postgres.ts'
+import { clickhouseServer, missingClickhouse } from '../../test/servers/clickhouse.ts'
+import { missingMysql, mysqlUrl } from '../../test/servers/mariadb.ts'
+import { missingPostgres, startPostgres } from '../../test/servers/postgres.ts'
 
 const SHARED = {
   name: 'remote',

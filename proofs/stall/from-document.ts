@@ -2,7 +2,7 @@
  * Makes hostile requests for every operation of the OpenAPI document that takes text. One field at a time is a
  * hostile text; all others fit. The text is as long as the field allows, and far longer in another request.
  */
-import type { Document, JsonSchema } from '../../test/fuzz.ts'
+import type { Document, JsonSchema } from '../../test/hostile/fuzz.ts'
 import { SHAPE_NAMES, shaped } from './shapes.ts'
 
 export interface Entry {

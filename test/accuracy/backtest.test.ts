@@ -11,7 +11,7 @@ interface Row {
 }
 
 /**
- * Returns the published figures by method. The page is computed only once, where test/generated.test.ts compares it
+ * Returns the published figures by method. The page is computed only once, where test/generated/generated.test.ts compares it
  * with the program's forecasts.
  */
 function published(): Map<string, Row> {

@@ -19,7 +19,7 @@ import {
   questionsFor,
 } from '../../packages/console/src/drafts/builder/choices.ts'
 import { metricText, templateText } from '../../packages/console/src/drafts/builder/write.ts'
-import { roots, STARTED_AT, withPool } from '../gallery.ts'
+import { roots, STARTED_AT, withPool } from '../generated/gallery.ts'
 
 const ROWS = Array.from({ length: 600 }, (_, at) => {
   const day = new Date(Date.UTC(2024, 0, 1 + Math.floor(at / 3))).toISOString().slice(0, 10)

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
-import { startMailServer } from '../mail-server.ts'
+import { startMailServer } from '../servers/mail-server.ts'
 import { stand } from './stand.ts'
 import { apiOf, assertAccessible, button, link, runJob, settle } from './steps.ts'
 

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
-import { temporaryFolder } from '../service.ts'
+import { temporaryFolder } from '../servers/service.ts'
 import { stand } from './stand.ts'
 import { apiOf, assertAccessible, assertPages, button, link, refusal, runJob } from './steps.ts'
 

@@ -1,4 +1,4 @@
-import { HOSTILE_TEXTS } from '../hostile-texts.ts'
+import { HOSTILE_TEXTS } from '../hostile/hostile-texts.ts'
 
 /** The texts, each as its bytes, because a template cannot hold all of them as they are. */
 const ROWS = HOSTILE_TEXTS.map((text, index) => {

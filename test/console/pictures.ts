@@ -6,8 +6,8 @@
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Browser, Page } from 'playwright-core'
-import { startMailServer } from '../mail-server.ts'
-import { startService, temporaryFolder } from '../service.ts'
+import { startMailServer } from '../servers/mail-server.ts'
+import { startService, temporaryFolder } from '../servers/service.ts'
 import { openBrowser, openPage, signIn } from './browser.ts'
 import { apiOf, button, runJob, settle, TOKEN } from './steps.ts'
 

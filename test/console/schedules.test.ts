@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
-import { eventually } from '../service.ts'
+import { eventually } from '../servers/service.ts'
 import { stand } from './stand.ts'
 import { apiOf, assertAccessible, assertPages, button, link, refusal, settle } from './steps.ts'
 

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
-import { startMailServer } from '../mail-server.ts'
+import { startMailServer } from '../servers/mail-server.ts'
 import { stand } from './stand.ts'
 import { apiOf, assertAccessible, assertPages, button, link, refusal, runJob } from './steps.ts'
 

@@ -21,7 +21,7 @@ import {
   variableDifferences,
 } from '../../packages/console/src/words/differences.ts'
 import { formatValue } from '../../packages/engine/printing/format.ts'
-import { FORMULA, fieldsOf, HOSTILE_TEXTS } from '../hostile-texts.ts'
+import { FORMULA, fieldsOf, HOSTILE_TEXTS } from '../hostile/hostile-texts.ts'
 
 /** Returns the numbers of an insight as the page makes them clickable: text and place, in the order of the page. */
 function numbersOf(insight: Insight): { text: string; spot: Spot }[] {

@@ -3,7 +3,7 @@ import test from 'node:test'
 import { chartPlaceholder } from '@assay/model/insight'
 import * as fc from 'fast-check'
 import MarkdownIt from 'markdown-it'
-import { HOSTILE_TEXTS, UNSEEN } from '../../../test/hostile-texts.ts'
+import { HOSTILE_TEXTS, UNSEEN } from '../../../test/hostile/hostile-texts.ts'
 import { hostileInsight } from '../rendering/hostile-fixture.ts'
 import { codeSpan, escapeMarkdown, fenced, plainLine } from './escape.ts'
 

@@ -1,6 +1,6 @@
 /** For tests: an insight whose cells, columns, title, facts, charts, tiles and evidence are hostile texts. */
 import type { PageInsight, Table } from '@assay/model/insight'
-import { HOSTILE_TEXTS } from '../../../test/hostile-texts.ts'
+import { HOSTILE_TEXTS } from '../../../test/hostile/hostile-texts.ts'
 import { outcome, render, table } from './render-fixture.ts'
 
 const EACH = `{% for row in cells %}

@@ -14,7 +14,7 @@ import {
   selfSigned,
   startReceiver,
   startTrap,
-} from '../../../test/receiver.ts'
+} from '../../../test/servers/receiver.ts'
 import type { Resolve } from '../../net/resolve.ts'
 import { fingerprint, SecretBox } from '../runtime/secrets.ts'
 import { RESPONSE_KEPT, type Sender, type Sent, send } from './send.ts'

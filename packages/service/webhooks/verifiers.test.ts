@@ -5,7 +5,7 @@ import { secretContext } from '@assay/model/webhook'
 import { verify as octokitVerify } from '@octokit/webhooks-methods'
 import { Webhook as StandardWebhook } from 'standardwebhooks'
 import { Webhook as SvixWebhook } from 'svix'
-import { type Arrival, startReceiver } from '../../../test/receiver.ts'
+import { type Arrival, startReceiver } from '../../../test/servers/receiver.ts'
 import { startStation } from './dispatcher-fixture.ts'
 
 const station = await startStation()

@@ -6,8 +6,8 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, suite, test } from 'node:test'
 import type { Client } from 'pg'
-import { missingPostgres, type Postgres, startPostgres } from '../../../test/postgres.ts'
-import { eventually } from '../../../test/service.ts'
+import { missingPostgres, type Postgres, startPostgres } from '../../../test/servers/postgres.ts'
+import { eventually } from '../../../test/servers/service.ts'
 import {
   addWebhook,
   claimAll,

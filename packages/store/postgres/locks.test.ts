@@ -6,8 +6,8 @@ import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { AppError } from '@assay/model/errors'
 import { uuidv7 } from '@assay/model/ids'
-import { missingPostgres, type Postgres, startPostgres } from '../../../test/postgres.ts'
-import { eventually } from '../../../test/service.ts'
+import { missingPostgres, type Postgres, startPostgres } from '../../../test/servers/postgres.ts'
+import { eventually } from '../../../test/servers/service.ts'
 import { expectingWebhook } from '../conformance/expected.ts'
 import {
   addWebhook,

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { uuidv7 } from '@assay/model/ids'
 import type { Client } from 'pg'
-import { missingPostgres, type Postgres, startPostgres } from '../../../test/postgres.ts'
-import { eventually } from '../../../test/service.ts'
+import { missingPostgres, type Postgres, startPostgres } from '../../../test/servers/postgres.ts'
+import { eventually } from '../../../test/servers/service.ts'
 import { NO_CAPS } from '../caps.ts'
 import {
   addWebhook,

@@ -5,8 +5,13 @@ import path from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { AppError } from '@assay/model/errors'
 import { uuidv7 } from '@assay/model/ids'
-import { migratedSchema, missingPostgres, type Postgres, startPostgres } from '../../../test/postgres.ts'
-import { eventually } from '../../../test/service.ts'
+import {
+  migratedSchema,
+  missingPostgres,
+  type Postgres,
+  startPostgres,
+} from '../../../test/servers/postgres.ts'
+import { eventually } from '../../../test/servers/service.ts'
 import { conformance } from '../conformance/conformance.ts'
 import {
   addWebhook,

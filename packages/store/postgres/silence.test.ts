@@ -1,9 +1,9 @@
 /** Checks a database that vanishes without a word: a TCP proxy swallows everything. */
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import { missingPostgres, type Postgres, startPostgres } from '../../../test/postgres.ts'
-import { type Proxy, startProxy } from '../../../test/proxy.ts'
-import { eventually } from '../../../test/service.ts'
+import { missingPostgres, type Postgres, startPostgres } from '../../../test/servers/postgres.ts'
+import { type Proxy, startProxy } from '../../../test/servers/proxy.ts'
+import { eventually } from '../../../test/servers/service.ts'
 import { jobInput, LEASE_MS, register } from '../conformance/given.ts'
 import type { Store } from '../store.ts'
 import { open, withClient } from './postgres-fixture.ts'

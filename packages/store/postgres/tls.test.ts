@@ -4,9 +4,9 @@ import { chownSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { AppError } from '@assay/model/errors'
-import { missingPostgres, type Postgres, startOwnPostgres } from '../../../test/postgres.ts'
-import { selfSigned } from '../../../test/receiver.ts'
-import { temporaryFolder } from '../../../test/service.ts'
+import { missingPostgres, type Postgres, startOwnPostgres } from '../../../test/servers/postgres.ts'
+import { selfSigned } from '../../../test/servers/receiver.ts'
+import { temporaryFolder } from '../../../test/servers/service.ts'
 import { open, withClient } from './postgres-fixture.ts'
 
 const NOBODY = 65_534

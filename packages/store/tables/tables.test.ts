@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, suite, test } from 'node:test'
-import { missingPostgres, type Postgres, startPostgres } from '../../../test/postgres.ts'
+import { missingPostgres, type Postgres, startPostgres } from '../../../test/servers/postgres.ts'
 import { withClient } from '../postgres/postgres-fixture.ts'
 import { migratePostgres } from '../postgres/schema.ts'
 import { migrateSqlite } from '../sqlite/schema.ts'

@@ -3,7 +3,7 @@
  * the query. The days that were read before stay and are right, and no query goes on running there.
  */
 import assert from 'node:assert/strict'
-import type { Proxy } from '../../../../test/proxy.ts'
+import type { Proxy } from '../../../../test/servers/proxy.ts'
 import { MemoryKeeper } from '../../partitions/histories-fixture.ts'
 import type { PartitionKeeper } from '../../partitions/keeper.ts'
 import type { ConnectionAccess } from '../../run/connection-requests.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { CONNECTION_LIMITS } from '@assay/model/connection-kinds'
 import mysql from 'mysql2'
-import { missingMysql, mysqlUrl } from '../../../../test/mariadb.ts'
+import { missingMysql, mysqlUrl } from '../../../../test/servers/mariadb.ts'
 import { findingsOf, openTestPool, type TestPool } from '../../run/test-pool.ts'
 import {
   accessOf,

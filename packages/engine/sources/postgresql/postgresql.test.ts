@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { CONNECTION_LIMITS } from '@assay/model/connection-kinds'
 import { Client } from 'pg'
-import { missingPostgres, type Postgres, startPostgres } from '../../../../test/postgres.ts'
+import { missingPostgres, type Postgres, startPostgres } from '../../../../test/servers/postgres.ts'
 import { findingsOf, type TestPool, templateOf } from '../../run/test-pool.ts'
 import {
   accessOf,

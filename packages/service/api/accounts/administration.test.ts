@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FakeClock, iso } from '@assay/model/clock'
-import { eventually } from '../../../../test/service.ts'
+import { eventually } from '../../../../test/servers/service.ts'
 import { describeConfig, resolveConfig } from '../../config/config.ts'
 import { openTestServer } from '../test-server.ts'
 

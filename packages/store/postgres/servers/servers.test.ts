@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { AppError } from '@assay/model/errors'
-import { freePort } from '../../../../test/free-port.ts'
-import { missingPostgres, type Postgres, startOwnPostgres } from '../../../../test/postgres.ts'
-import { eventually } from '../../../../test/service.ts'
+import { freePort } from '../../../../test/servers/free-port.ts'
+import { missingPostgres, type Postgres, startOwnPostgres } from '../../../../test/servers/postgres.ts'
+import { eventually } from '../../../../test/servers/service.ts'
 import { open, withClient } from '../postgres-fixture.ts'
 
 const missing = process.env.ASSAY_TEST_POSTGRES ? 'the server is not ours' : await missingPostgres()
