@@ -176,7 +176,7 @@ test('variables, counts and fields are named, and text without a place says why'
   assert.equal(says({ from: [{ block: 'q', field: 'size' }] }), 'the count of rows: 5')
   assert.match(says({ by: 'model' }), /language model/)
   assert.match(says({ by: 'unrecorded' }), /more values than are recorded/)
-  assert.match(says({ start: 1, end: 2 }), /written in the template/)
+  assert.match(says({ start: 1, end: 2 }), /not read from data/)
   assert.match(says(null), /has no record of places/)
 })
 

@@ -14,7 +14,7 @@ fences stand behind each other, each held by tests (paths below \`packages/engin
 | fence | test |
 |---|---|
 | Each statement is judged by its parse tree: one SELECT, made of nodes and functions that are on a list | \`fence/sql-guard.test.ts\`, \`fence/sql-functions.test.ts\` |
-| Random statements over DuckDB's whole grammar, beside what DuckDB binds and answers: none that touches more than its sources passes | \`../../test/hostile/guard.test.ts\`, \`npm run proof -- guard\` |
+| Random statements over DuckDB's whole grammar, beside what DuckDB binds and answers: none that touches more than its sources passes | \`test/hostile/guard.test.ts\`, \`npm run proof -- guard\` |
 | The engine opens the files of the sources and nothing else, by path; then its configuration is locked | \`sources/files/file.test.ts\` |
 | A path never leaves the data folder: not by \`..\`, not by a link, not by a pattern | \`sources/files/file.test.ts\` |
 | Analyses run in a process of their own, without secrets in its environment, for one workspace | \`run/pool/pool.test.ts\` |
