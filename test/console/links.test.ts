@@ -90,7 +90,7 @@ test('an analyst makes a link at the insight, sees its address once and how ofte
   assert.doesNotMatch(await page.content(), new RegExp(address.split('/').at(-1)!), 'it is shown only once')
 
   await button(page, 'Revoke for the board').click()
-  await page.getByText('The link opens nothing any more').waitFor()
+  await page.getByText('The link then opens nothing').waitFor()
   await assertAccessible(page, 'a question over the links')
   await button(page, 'Revoke the link').click()
   await page.getByText('No link opens it').waitFor()
