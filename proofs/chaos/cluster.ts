@@ -13,7 +13,9 @@ import type { Namespace } from './namespace.ts'
 
 export { freePort } from '../../test/servers/free-port.ts'
 
-const SHIFT = pathToFileURL(path.join(import.meta.dirname, '..', '..', 'test', 'servers', 'shift-clock.ts')).href
+const SHIFT = pathToFileURL(
+  path.join(import.meta.dirname, '..', '..', 'test', 'servers', 'shift-clock.ts'),
+).href
 const RESTART_MS = 300
 
 export interface NodeOptions {
