@@ -107,7 +107,7 @@ interface Node {
   settle(at: number): Promise<void>
 }
 
-const NODE = path.join(import.meta.dirname, '..', 'test', 'schedule-node.ts')
+const NODE = path.join(import.meta.dirname, '..', 'test', 'faults', 'schedule-node.ts')
 
 async function startNode(environment: Record<string, string>, at: number): Promise<Node> {
   const child = fork(NODE, {

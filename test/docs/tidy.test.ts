@@ -30,7 +30,7 @@ interface Import {
 }
 
 /**
- * Returns every import of a file: static, re-exported, dynamic with a literal, and `new URL('../x.ts',
+ * Returns every import of a file: static, re-exported, dynamic with a literal, and `new URL('./x.ts',
  * import.meta.url)`.
  */
 function importsOf(file: string): Import[] {

@@ -88,20 +88,20 @@ const WORDS: readonly Word[] = [
   },
   {
     pattern: /from '[^']*\/(?:calendar|rest)\.ts'/,
-    example: "import { rest } from '../rest.ts'",
+    example: "import { rest } from './rest.ts'",
     files: code,
     instead: 'The calendar of dates is model/time/dates.ts; name another file after what it does.',
   },
   {
     pattern: /\beverything\b.* from '[^']*\/accounts\.ts'/,
-    example: "import { everything } from '../accounts.ts'",
+    example: "import { everything } from './accounts.ts'",
     files: code,
     instead:
       'accounts.ts holds commands of workspaces, users and tokens; the paging of lists has a file of its own.',
   },
   {
     pattern: /(?:^|\/)harness(?:-[a-z]+)?\.ts'/,
-    example: "import { open } from '../harness.ts'",
+    example: "import { open } from './harness.ts'",
     files: code,
     instead: 'What tests share is a fixture: NAME-fixture.ts.',
   },

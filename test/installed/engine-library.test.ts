@@ -89,7 +89,7 @@ suite('from JavaScript', () => {
     writeFileSync(path.join(folder, 'installed.mjs'), INSTALLED)
     writeFileSync(
       path.join(folder, 'plain.mjs'),
-      `${markdown}${THREE_LINES}\nawait import('../installed.mjs')\n`,
+      `${markdown}${THREE_LINES}\nawait import('./installed.mjs')\n`,
     )
     const { stdout, stderr } = runFile('plain.mjs')
     lines = stdout.trimEnd().split('\n')

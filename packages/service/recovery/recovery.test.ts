@@ -212,7 +212,7 @@ suite('backup and restore', () => {
         (part, text) => (part.startsWith('tables/audit') || part.startsWith('uploads/team') ? null : text),
         /is not what the manifest says/,
       ],
-      ['cut', (part, text) => (part === MANIFEST ? null : text), /damaged, cut off, or no backup/],
+      ['cut', (part, text) => (part === MANIFEST ? null : text), /damaged, cut off, or not a backup/],
     ]
     for (const [name, change, sentence] of cases) {
       await rewritten(name, change)
@@ -222,7 +222,7 @@ suite('backup and restore', () => {
     writeFileSync(at('half'), readFileSync(at(first)).subarray(0, 2000))
     writeFileSync(at('words'), 'no backup')
     for (const name of ['half', 'words']) {
-      await assert.rejects(restored(name, fresh(`to-${name}`)), refused(/damaged, cut off, or no backup/))
+      await assert.rejects(restored(name, fresh(`to-${name}`)), refused(/damaged, cut off, or not a backup/))
       await rm(at(name))
     }
     assert.deepEqual(

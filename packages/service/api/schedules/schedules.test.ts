@@ -186,7 +186,7 @@ test('who is a reader of a schedule is shown to admins alone', async (t) => {
   const where = { where: { region: 'north' } }
   assert.deepEqual((await ask('PATCH', at, { body: { readers: where } })).json().readers, where)
   const others = await ask('PATCH', at, { body: { notify: ['reader'] } })
-  assert.match(others.text, /each of the readers with an address gets her insight by mail/)
+  assert.match(others.text, /each of the readers with an address gets the own insight by mail/)
   const nobody = await ask('POST', AT, { body: { ...INPUT, notify: ['reader'] } })
   assert.match(nobody.text, /the run is of no reader/)
   const own = { ...body, notify: ['reader'] }
