@@ -379,7 +379,7 @@ how many of each part, and 0 leaves it out. After a change of a method \`--afres
 ## What is not held
 
 - \`trend\` on a walk whose drift wanders slowly: of 60 values most cannot be told from a steady drift (docs/decisions/0212). The airline model has a trend in 20 to 60 %.
-- The time of a diagnosis: the aim of 5 ms for 200 values and of 300 ms for 20,000 is missed in two of the cells below, by up to 1.7 times: of 200 values those with two seasons or many levels.
+- The time of a diagnosis: the aim of 5 ms for 200 values and of 300 ms for 20,000 is missed in two of the cells below, by up to 1.5 times: of 200 values those with two seasons or many levels.
 `
 
 export function writePage(cells: readonly Cell[]): void {
