@@ -25,6 +25,7 @@ import { setImmediate } from 'node:timers/promises'
 import { FakeClock } from '@assay/model/clock'
 import { eventually } from '../../../../test/servers/service.ts'
 import { fillCompileCache } from '../pool/compile-cache.ts'
+import { death } from '../pool/ending.ts'
 import { createPool } from '../pool/pool.ts'
 import { SPARE_AFTER_MS } from '../pool/processes.ts'
 import { CAPS, findingsOf, STARTED_AT, templateOf } from '../test-pool.ts'
@@ -173,6 +174,30 @@ test('a walled process ends with the process that started it, whoever builds the
     assert.ok(naming(mark).length > 0)
     child.kill('SIGKILL')
     await eventually(() => naming(mark).length === 0, `what ${by} walled in has ended`)
+  }
+})
+
+test('a process that is killed within its walls is told as killed, whoever builds the walls', {
+  skip: missing ?? false,
+}, async () => {
+  for (const by of builders) {
+    const mark = `killed-${by}-${process.pid}`
+    const [file, args] = walled(
+      [process.execPath, '-e', `process.title = '${mark}'; setInterval(() => {}, 1e6); console.log('.')`],
+      { folders: [], temp: folder(`killed-${by}`), cache: folder('cache'), by },
+    )
+    const child = spawn(file, args, { env: {} })
+    const errors = text(child.stderr)
+    await once(child.stdout, 'data')
+    const within = naming(mark).find((pid) => readFileSync(`/proc/${pid}/cmdline`, 'latin1').startsWith(mark))
+    process.kill(Number(within), 'SIGKILL')
+    const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null]
+    const ending = death(code, signal, await errors)
+    assert.deepEqual(
+      [ending.kind, ending.kind === 'died' && ending.killed, ending.kind === 'died' && ending.memory],
+      ['died', true, false],
+      by,
+    )
   }
 })
 

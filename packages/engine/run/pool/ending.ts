@@ -14,15 +14,20 @@ export type Ending<Kind extends Task['kind']> =
 
 const MEMORY_SIGNS =
   /heap out of memory|std::bad_alloc|out of memory|Cannot allocate memory|allocation failed/i
-/** The exit code of the programs that build walls if the process inside was killed. */
+/** The exit code of bubblewrap if the process within its walls was killed. */
 const KILLED_WITHIN = 137
+/**
+ * What unshare of util-linux writes in that case. It tries to end by the same signal, and cannot give SIGKILL its
+ * default action.
+ */
+const UNSHARE_KILLED = /^unshare: sigprocmask unblock failed/m
 
 export function death(
   code: number | null,
   signal: NodeJS.Signals | null,
   output: string,
 ): Ending<Task['kind']> {
-  const killed = signal === 'SIGKILL' || code === KILLED_WITHIN
+  const killed = signal === 'SIGKILL' || code === KILLED_WITHIN || UNSHARE_KILLED.test(output)
   const memory = !killed && MEMORY_SIGNS.test(output)
   const how = signal === null ? `with code ${code}` : `by ${signal}`
   const last = output.trim().split('\n').slice(-5).join(' ')
