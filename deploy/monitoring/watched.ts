@@ -1,5 +1,5 @@
 /**
- * The table of what to watch. docs/operating.md, the dashboard and the alert rules are generated from it. Every node
+ * The table of what to watch. docs/operating/monitoring.md, the dashboard and the alert rules are generated from it. Every node
  * reports the gauges of the store alike, so the largest value is taken; those of a node are shown by instance.
  */
 
@@ -78,7 +78,7 @@ export const WATCHED: readonly Watched[] = [
   {
     metric: '`assay_workspace_jobs`, `assay_workspace_queue_oldest_seconds` by `workspace_id`',
     meaning: 'the 20 workspaces with the most unfinished jobs, the rest together as `(others)`',
-    alertWhen: 'one waits and the others do not: see `max_running` below',
+    alertWhen: 'one waits and the others do not: see [`max_running`](limits.md)',
     panel: {
       title: 'Oldest queued job by workspace',
       unit: 's',
@@ -536,7 +536,7 @@ const GONE: Alert = {
 
 export const ALERTS: readonly Alert[] = [GONE, ...WATCHED.flatMap(({ alerts }) => alerts)]
 
-/** Returns the table of docs/operating.md. */
+/** Returns the table of docs/operating/monitoring.md. */
 export function watchTable(): string {
   const rows = WATCHED.map(
     ({ metric, meaning, alertWhen }) =>

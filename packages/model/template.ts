@@ -238,7 +238,7 @@ export interface ColumnMeaning {
   label: string | null
   /** The unit, such as "minutes", "EUR" or "%". */
   unit: string | null
-  /** A format code (docs/templates.md). */
+  /** A format code (docs/templates/text.md). */
   fmt: string | null
   /** The direction that is good. */
   good: 'up' | 'down' | 'none'

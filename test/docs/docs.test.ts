@@ -1,12 +1,12 @@
 /**
  * Checks the README and the guides. Each shell block is pasted, as it is, into a shell beside a service. Only the
- * ports differ, and the service runs one job at a time. The README and docs/operating.md start a process for each
- * command. The other guides share one process for commands that are not about the process (shell-commands.ts). The
+ * ports differ, and the service runs one job at a time. The README and the pages of docs/operating start a process for
+ * each command. The other guides share one process for commands that are not about the process (shell-commands.ts). The
  * test needs bash, curl and jq; it says so if one is missing.
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, symlinkSync } from 'node:fs'
+import { existsSync, globSync, mkdtempSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { runShell, type ShellResult, shellBlocks } from '../commands/shell-blocks.ts'
@@ -101,7 +101,30 @@ const blocksOf = (guide: string): string[] =>
         .join('\n'),
     )
 
+/** The guide of the operator, with its pages. */
+const OPERATING = [
+  'operating',
+  ...globSync('operating/*.md', { cwd: path.join(root, 'docs') })
+    .map((page) => page.slice(0, -3))
+    .toSorted(),
+]
+
+/** Guides that make the same user. They do not run at the same time beside the same service. */
+const BESIDE_ONE = [
+  ['cli', 'templates', 'people', 'schedules', 'metrics', 'testing', 'files'],
+  ['api', 'webhooks', 'agents'],
+]
+
 const TOKEN = 'docs-test-token-0123456789'
+test('every guide with commands is pasted below', () => {
+  const pasted = [...OPERATING, ...BESIDE_ONE.flat()]
+  const guides = globSync('**/*.md', { cwd: path.join(root, 'docs') }).map((page) => page.slice(0, -3))
+  assert.deepEqual(
+    guides.filter((guide) => blocksOf(guide).length > 0 && !pasted.includes(guide)),
+    [],
+  )
+})
+
 /** The guides run at the same time, because they mostly wait. */
 describe('what is pasted', { concurrency: 3, skip }, () => {
   let commands: ShellCommands
@@ -110,12 +133,12 @@ describe('what is pasted', { concurrency: 3, skip }, () => {
   })
   after(() => commands.close())
 
-  test("the README's service starts, its workflow ends in the insight, and every command of docs/operating.md runs beside it", async () => {
+  test("the README's service starts, its workflow ends in the insight, and every command of the pages of docs/operating runs beside it", async () => {
     const [demo, start, workflow, offline, tests] = README
     assert.equal(demo, 'npm ci && npm run demo\n')
     assert.equal(tests, 'npm ci && npm test\n')
     const pinned = `export PATH="${PINNED}"`
-    const scripts = [start!, workflow!, offline!, pinned, ...blocksOf('operating')]
+    const scripts = [start!, workflow!, offline!, pinned, ...OPERATING.flatMap(blocksOf)]
     const { outputs } = await paste(scripts, { port: await freePort(), fromSources: true })
     assert.match(outputs[1]!, /^flight-delays {2}/m)
     assert.match(outputs[1]!, /^# /m)
@@ -146,11 +169,6 @@ describe('what is pasted', { concurrency: 3, skip }, () => {
     })
   })
 
-  /** Guides that make the same user. They do not run at the same time beside the same service. */
-  const BESIDE_ONE = [
-    ['cli', 'templates', 'people', 'schedules', 'metrics', 'testing', 'files'],
-    ['api', 'webhooks', 'agents'],
-  ]
   for (const guides of BESIDE_ONE) {
     describe(`beside one service: ${guides.join(', ')}`, () => {
       const { folder: home, remove } = temporaryFolder()

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { fork } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { globSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
 import { CHART_TYPES, type Findings } from '@assay/model/insight'
@@ -60,7 +60,10 @@ test('each template has at most 80 lines, those to copy 40, and ends with what t
 })
 
 test('together with the guide they use every method', () => {
-  const guide = readFileSync(path.join(import.meta.dirname, '../..', 'docs', 'templates.md'), 'utf8')
+  const docs = path.join(import.meta.dirname, '../../docs')
+  const guide = globSync(['templates.md', 'templates/*.md'], { cwd: docs })
+    .map((page) => readFileSync(path.join(docs, page), 'utf8'))
+    .join('\n')
   const shown = [...guide.matchAll(/^method: (\w+)$/gm)].map((match) => match[1]!)
   const methods = templates
     .flatMap((template) => template.blocks)

@@ -48,7 +48,7 @@ export const CODES = {
     kind: 'blocker',
     rule: 'On its own past the forecast is worse than repeating the last value or the last season.',
     threshold: 'error above 1.02 of the naive forecast, from 6 origins and 24 values on',
-    reason: 'Who repeats the last value plans better than with this forecast.',
+    reason: 'A plan by the last value is better than one by this forecast.',
   },
   data_stale: {
     kind: 'blocker',

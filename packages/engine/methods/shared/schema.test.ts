@@ -16,7 +16,7 @@ const accepts = new Ajv({ strict: false, allErrors: true }).compile(
 test("the editors' schema accepts every analysis block of the shipped templates and the guides, and together they use every method", () => {
   const used = new Set<string>()
   const folder = path.join(import.meta.dirname, '../../../..')
-  for (const file of globSync(['templates/*.md', 'docs/*.md'], { cwd: folder })) {
+  for (const file of globSync(['templates/*.md', 'docs/*.md', 'docs/templates/*.md'], { cwd: folder })) {
     const source = readFileSync(path.join(folder, file), 'utf8')
     for (const [, yaml = ''] of source.matchAll(/^```analysis \w+\n([\s\S]*?)^```$/gm)) {
       const block = parseYaml(yaml) as { method: string }

@@ -63,7 +63,7 @@ const sharedBy = (size: number): number => Math.max(2, size)
  */
 export const processesOf = (size: number): number => sharedBy(size) + 2
 
-/** Makes the refusal. `cap`: the name of the cap in docs/operating.md. */
+/** Makes the refusal. `cap`: the name of the cap in docs/operating/limits.md. */
 function busy(queue: 'preview' | 'small', cap: string, most: number): AppError {
   return new AppError(
     'workspace_busy',
