@@ -65,7 +65,7 @@ test('a terminal gets what it would obey as codes, and a file gets every byte', 
   assert.deepEqual(file.written, [text])
 })
 
-test('no hostile text obeys a terminal, begins a row of a table or a line of the progress', () => {
+test('no hostile text controls a terminal, or begins a row of a table or a line of the progress', () => {
   for (const text of HOSTILE_TEXTS) {
     const terminal = stream(true)
     out(text, terminal.target)

@@ -36,7 +36,7 @@ function pageOf(lengths: number[]): { ids: string[]; whole: string[]; goesOn: bo
   return { ids: value.items.map(({ id }) => id), whole, goesOn: value.next_cursor !== null }
 }
 
-test('a page ends where what clients wrote has a megabyte, after one row at least, and reads no row that is not of it', () => {
+test('a page ends once the texts of clients have a megabyte, after one row at least, and reads no row beyond its end', () => {
   assert.deepEqual(pageOf([10, 20]), { ids: ['0', '1'], whole: [], goesOn: false })
   assert.deepEqual(pageOf([PAGE_BYTES + 1, 1]), { ids: ['0'], whole: ['0'], goesOn: true })
   assert.deepEqual(pageOf([PAGE_BYTES + 1]), { ids: ['0'], whole: ['0'], goesOn: false })

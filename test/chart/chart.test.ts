@@ -58,7 +58,7 @@ const WRONG: [string, unknown][] = [
   ['tolerations', { key: 'a' }],
 ]
 
-test('a value that there is not, that cannot be true, or that is a secret in clear is refused', () => {
+test('an unknown value, an impossible value and a secret in plain text are refused', () => {
   for (const [where, value] of WRONG) {
     const values = structuredClone(valuesOf('plain'))
     const names = where.split('.')
@@ -74,7 +74,7 @@ test('a value that there is not, that cannot be true, or that is a secret in cle
 
 const rendered = (example: Example): string => readFileSync(renderedFile(example), 'utf8')
 
-test('what is kept of the chart was rendered from the files that are there', () => {
+test('the kept renderings of the chart are of the present files', () => {
   for (const example of EXAMPLES)
     assert.equal(rendered(example).split('\n')[0], stampOf(example), 'npm run proof -- chart --write 1')
 })
@@ -129,7 +129,7 @@ test('one Deployment runs each role, without rights, with probes, and with secre
   }
 })
 
-test('budgets, scaling, service and ingress select the nodes that there are, and walls get what they need', () => {
+test('budgets, scaling, service and ingress select existing nodes, and walls get what they need', () => {
   const manifests = manifestsIn(rendered('everything'))
   const nodes = manifests.filter(({ kind }) => kind === 'Deployment')
   const labels = nodes.map((node) => podOf(node).metadata.labels)

@@ -295,7 +295,7 @@ test('users read their password from standard input and log in with it', async (
   assert.equal((await run(['jobs', 'list'], { env })).code, 77, 'the token of the login has ended')
 })
 
-test('erasing says where nobody is known by the id, and is no fault where a user has left nothing', async () => {
+test('erasing reports an unknown id, and succeeds for a user who has left nothing', async () => {
   const unknown = await run(['user', 'erase', 'nobody'])
   assert.equal(unknown.code, 3)
   assert.equal(unknown.out, '')
@@ -844,7 +844,7 @@ select sum(amount) as amount from sales
   await ok(['schedules', 'remove', schedule_id])
 })
 
-test('makes no schedule that nobody has said the time of', async () => {
+test('makes no schedule without a time', async () => {
   const { code, out, err } = await run(['schedules', 'add', 'nile-flow'])
   assert.deepEqual([code, out], [2, ''])
   assert.match(err, /--cron says when it runs/)

@@ -65,7 +65,7 @@ function write(name: string, tests: string, template = TEMPLATE): string {
 
 const SOLD = 'sources: { sold: [{ what: a, n: 1 }, { what: b, n: 3 }] }'
 
-test('what differs is told with what was expected, and the command ends with 1', async () => {
+test('a difference is printed with the expected value, and the command ends with 1', async () => {
   const at = write(
     'wrong',
     `tests:

@@ -94,7 +94,7 @@ const lines = (out: string): Printed[] =>
     .split('\n')
     .map((line) => JSON.parse(line) as Printed)
 
-test('listen fails what it is told to, gets it again under the same id, and hands it on as it came', async () => {
+test('listen fails the requested deliveries, gets each again under the same id, and forwards it unchanged', async () => {
   const behind = await startReceiver({ mode: modes.ok() })
   const options = ['--fail', '2', '--count', '3', '--forward', behind.url, '--json']
   const listening = start(['listen', ...options])
@@ -113,7 +113,7 @@ test('listen fails what it is told to, gets it again under the same id, and hand
   await behind.close()
 })
 
-test('listen says where nobody takes what it hands on, and takes its webhook away when it is interrupted', async () => {
+test('listen reports an address that accepts nothing, and deletes its webhook when it is interrupted', async () => {
   const nobody = await startReceiver()
   await nobody.close()
   const listening = start(['listen', '--forward', nobody.url, '--json'])
@@ -127,7 +127,7 @@ test('listen says where nobody takes what it hands on, and takes its webhook awa
   assert.deepEqual(JSON.parse(await ok('list', '--json')), [])
 })
 
-test('listen shows what is no webhook, and refuses what is too long, without falling over', async () => {
+test('listen shows requests that are no webhooks, refuses requests that are too long, and continues', async () => {
   const listening = start(['listen', '--secret', `whsec_${'A'.repeat(44)}`, '--count', '1', '--json'])
   const [, url] = await listening.says(/Listening on (\S+)/)
   const long = await fetch(url!, { method: 'POST', body: 'x'.repeat(8 * 1024 * 1024) }).then(

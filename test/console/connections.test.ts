@@ -177,7 +177,7 @@ test('holds a secret only while it is typed, keeps it unless another is typed, a
   stood.assertSilent([refusal(422), refusal(429)])
 })
 
-test('every page of connections is accessible and fits a phone; who is no admin is told so', async () => {
+test('every page of connections is accessible and fits a phone; a user who is no admin is told so', async () => {
   const { service, browser, watched } = stood
   await assertPages(browser, service.url, [
     '/system/connections',

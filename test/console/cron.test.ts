@@ -29,7 +29,7 @@ test('says a cron expression in words where that is short', () => {
   }
 })
 
-test('leaves a line that takes many words to speak for itself', () => {
+test('shows an expression itself if it would take many words', () => {
   const lines = [
     '*/7 * * * *',
     '0 */5 * * *',

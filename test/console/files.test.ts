@@ -383,7 +383,7 @@ test('takes in a workbook, asks which sheet, and makes a report of the chosen on
   here.assertSilent()
 })
 
-test('an analyst previews a report and keeps it as her draft, which who may publish finds and saves', async () => {
+test('an analyst previews a report and keeps it as her draft, and a publisher finds and saves it', async () => {
   const { page, context, complaints } = await here.openAs('analyst')
   await page.goto('/templates/new?file=uploads/2025/new.csv')
   await page.getByText('Publishing takes the scope publisher.').waitFor()

@@ -14,7 +14,7 @@ import { apiOf, assertAccessible, button, runJob, settle } from './steps.ts'
 
 const stood = stand({ ASSAY_FRAME_PARENTS: 'http://localhost:*' })
 
-test('a reader sees the whole page, and the browser asks for nothing but it', async () => {
+test('a reader sees the whole page, and the browser requests nothing else', async () => {
   const { service, browser } = stood
   const api = apiOf(service.url)
   const { insight_id } = await runJob(service.url, 'nile-flow')
@@ -103,7 +103,7 @@ test('an analyst makes a link at the insight, sees its address once and how ofte
 /** The most bytes of script of a reader's first insight, compressed. */
 const MOST_SCRIPT = 250_000
 
-test('who opens one insight loads less than 250 kB of script', async () => {
+test('a reader of one insight loads less than 250 kB of script', async () => {
   const { insight_id } = await runJob(stood.service.url, 'nile-flow')
   const signedIn = await stood.openAs('viewer')
   const context = await stood.browser.newContext({

@@ -121,7 +121,7 @@ test('a run tells nobody by default, and me or a list where they are chosen', as
   stood.assertSilent()
 })
 
-test('follows a template and the schedule of an insight in one click, and says where that comes', async () => {
+test('follows a template and the schedule of an insight in one click, and says where the messages go', async () => {
   const { page } = stood.watched
   const api = apiOf(stood.service.url)
   await page.goto('/templates/penguins')

@@ -156,7 +156,7 @@ describe('what is pasted', { concurrency: 3, skip }, () => {
     assert.ok(printed !== '' && printed.split('\n').length <= 60, printed)
   })
 
-  test('a guide whose command fails in the process that stays is told of it', async () => {
+  test('a command that fails in the kept process fails its guide', async () => {
     const failing = paste(['echo first', 'node bin/assay.js new', 'echo second'], {
       port: await freePort(),
       programs: PINNED,

@@ -102,17 +102,17 @@ function absent(command: string): string | false {
   return spawnSync(command, ['version']).error === undefined ? false : `${command} is not on this machine`
 }
 
-test('the receiver in JavaScript takes what is genuine, once', async () => {
+test('the receiver in JavaScript accepts genuine messages, each once', async () => {
   const file = path.join(folder, 'receiver.mjs')
   await checkReceiver(process.execPath, [file], SHARED.secret)
   await checkReceiver(process.execPath, [file], PAIR.public_key!)
 })
 
-test('the receiver in Python takes what is genuine, once', { skip: absent('python3') }, async () => {
+test('the receiver in Python accepts genuine messages, each once', { skip: absent('python3') }, async () => {
   await checkReceiver('python3', [path.join(folder, 'receiver.py')], SHARED.secret)
 })
 
-test('the receiver in Go takes what is genuine, once', { skip: absent('go') }, async () => {
+test('the receiver in Go accepts genuine messages, each once', { skip: absent('go') }, async () => {
   const binary = path.join(temporary, 'receiver')
   const built = spawnSync('go', ['build', '-o', binary, path.join(folder, 'receiver.go')], {
     encoding: 'utf8',
@@ -123,7 +123,9 @@ test('the receiver in Go takes what is genuine, once', { skip: absent('go') }, a
   await checkReceiver(binary, [], PAIR.public_key!)
 })
 
-test('openssl verifies by hand, the exact bytes and both versions', { skip: absent('openssl') }, () => {
+test('openssl verifies both versions of a signature over the exact bytes', {
+  skip: absent('openssl'),
+}, () => {
   const file = path.join(temporary, 'body')
   const check = (key: string, { id, timestamp, signature, body }: Signed): string => {
     writeFileSync(file, body)

@@ -92,7 +92,7 @@ suite('a failover of PostgreSQL', {
     remove()
   })
 
-  test('ends no node, loses no accepted job, and is told by /readyz until a standby is promoted', async () => {
+  test('ends no node and loses no accepted job, and /readyz reports it until a standby is promoted', async () => {
     await client.templates.put('slow', SLOW)
     await client.templates.put('short', '# Short\n')
     const jobs: string[] = []

@@ -82,7 +82,7 @@ test('a history without a fault is accepted, with repeated deliveries and a lost
   assert.equal(faultsOf(again), '')
 })
 
-test('a longer way is accepted: a lost attempt, a deletion, a creation whose answer was lost', () => {
+test('a longer history is accepted: a lost attempt, a deletion, a creation whose answer was lost', () => {
   const lost = edit('moves', { moves: LONGER })
   const end = { ...DONE, attempt: 2 }
   const longer = (entries: Entry[]): Entry[] =>

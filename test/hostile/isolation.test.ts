@@ -556,7 +556,7 @@ suite(`isolation on ${onPostgres ? 'PostgreSQL' : 'SQLite'}`, { skip: missing ??
       assert.equal(operation.scope === null, CASES({})[operation.name]!.stranger === 'open', operation.name)
   })
 
-  test('without a token nothing is answered that takes one', async () => {
+  test('an operation that takes a token answers nothing without one', async () => {
     const rows = await world.rows()
     for (const route of scoped)
       assert.equal((await ask(world, route, caseOf(route, world.of), null)).status, 401, route.operation.name)
@@ -664,7 +664,7 @@ suite(`isolation on ${onPostgres ? 'PostgreSQL' : 'SQLite'}`, { skip: missing ??
     assert.deepEqual(difference(before.join('\n'), (await rows()).join('\n')), [])
   })
 
-  test('the same requests reach what they name where the token is of the workspace', async (t) => {
+  test('the same requests reach their objects with a token of the workspace', async (t) => {
     const clock = new FakeClock(Date.now())
     const own = await openWorld(t, clock)
     // Objects to which others refer are deleted last.

@@ -37,7 +37,7 @@ test('every setting that a file of deploy/ or a guide sets exists', () => {
       )
 })
 
-test('the compose file starts every role once, and what it mounts and builds from is there', () => {
+test('the compose file starts every role once, and the files that it mounts and builds from exist', () => {
   const compose = parse(read('deploy/compose.yaml'), { merge: true }) as {
     services: Record<string, { environment?: Record<string, string>; build?: { dockerfile: string } }>
   }
@@ -88,7 +88,7 @@ test('each image that is built on or started is named with its digest', () => {
   )
 })
 
-test('neither the image nor the repository takes the secrets that stand beside the compose file', () => {
+test('the secrets beside the compose file get into neither the image nor the repository', () => {
   for (const [file, line] of [
     ['.dockerignore', '**/.env'],
     ['.gitignore', '.env'],

@@ -97,7 +97,7 @@ suite('from JavaScript', () => {
     told = JSON.parse(lines.at(-1)!) as Told
   })
 
-  test('the same three lines run it', () => {
+  test('the same three lines run a template from JavaScript', () => {
     assert.equal(lines[0], '# north: 41')
   })
 

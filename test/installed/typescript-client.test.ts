@@ -75,7 +75,7 @@ before(() => {
   writeFileSync(path.join(project, 'browser.js'), BROWSER)
 })
 
-test('another project types against it and runs jobs, reads insights, tells refusals and verifies webhooks', async () => {
+test('another project compiles against the client, runs jobs, reads insights, recognises refusals and verifies webhooks', async () => {
   assert.equal(compileStrictly(project, ['main.ts', 'common/main.ts', 'guide.ts']), '')
   const token = 'client-test-token-0123456789'
   const service = await startService({
@@ -103,7 +103,7 @@ test('another project types against it and runs jobs, reads insights, tells refu
   }
 })
 
-test('it brings all that it needs', () => {
+test('the packed client brings everything that it needs', () => {
   assert.deepEqual(readdirSync(path.join(project, 'node_modules/@assay')), ['client'])
   const { dependencies } = JSON.parse(
     readFileSync(path.join(project, 'node_modules/@assay/client/package.json'), 'utf8'),
@@ -111,7 +111,7 @@ test('it brings all that it needs', () => {
   assert.equal(dependencies, undefined)
 })
 
-test('what a browser is given asks for nothing of Node', async () => {
+test('the build for browsers uses nothing of Node', async () => {
   await build({
     root: project,
     configFile: false,

@@ -47,7 +47,7 @@ test('delivers at once after the clock was set back', async (t) => {
   }
 })
 
-test('tells at once of a job during which the clock was set back', async (t) => {
+test('delivers at once the end of a job during which the clock was set back', async (t) => {
   const { store, clock } = await setUp(t)
   await addWebhook(store)
   await register(store)

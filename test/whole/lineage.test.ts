@@ -87,7 +87,7 @@ async function eventsOf(assignment_id: string): Promise<RunEvent[]> {
   return mine().toSorted((a, b) => (a.eventTime < b.eventTime ? -1 : 1))
 }
 
-test('each run of a workspace is told as OpenLineage has it: its start, its end, what it read and what it made', async () => {
+test('each run of a workspace is sent as OpenLineage: its start, its end, its inputs and its output', async () => {
   const webhook = await client.webhooks.create({
     ...someone,
     url: `${receiver.url}/api/v1/lineage`,
@@ -127,7 +127,7 @@ test('each run of a workspace is told as OpenLineage has it: its start, its end,
   }
 })
 
-test('a run that fails, one that is canceled and a test of the webhook are told, too, signed as any request', async () => {
+test('a failed run, a canceled run and a test of the webhook are sent, too, signed as any request', async () => {
   await client.templates.put(
     'broken',
     "---\ntitle: Broken\n---\n```sql a\nselect error('no such region') as x\n```\n# {{ a.size }}\n",
@@ -180,7 +180,7 @@ test('a catalog that is down gets each event once it is back, under the same id 
   }
 })
 
-test('what is no run is refused as an event of such a webhook', async () => {
+test('a webhook of OpenLineage refuses events that are no runs', async () => {
   const wrong = client.webhooks.create({
     ...someone,
     url: receiver.url,

@@ -357,7 +357,7 @@ test('a page of another site may not speak with the endpoint, and one of this ma
   await own.body?.cancel()
 })
 
-test('no hostile text leaves the fence of an answer, nor is any of it unseen', () => {
+test('no hostile text leaves the fence of an answer, and none of it is invisible', () => {
   const markdown = new MarkdownIt({ html: true })
   for (const hostile of [...HOSTILE_TEXTS, HOSTILE_TEXTS.join('\n')]) {
     const data = {

@@ -119,7 +119,7 @@ test('a job goes from POST to a webhook that is verified and an insight that can
   await client.webhooks.delete(webhook.webhook_id)
 })
 
-test('a cancel stops the running analysis, names a person as the cause and frees the only place', async () => {
+test('a cancel stops the running analysis, names a person as the cause and frees the only worker', async () => {
   const receiver = await newReceiver()
   const webhook = await client.webhooks.create({ url: receiver.url, user_id: 'ada', presence_name: 'cancel' })
   await client.templates.put('long', LONG)
@@ -169,7 +169,7 @@ test('refusals arrive as errors with the problem in them', async () => {
   )
 })
 
-test('many jobs at once all end, and every end is told once', async () => {
+test('many jobs at once all end, and each end is delivered once', async () => {
   const receiver = await newReceiver()
   const webhook = await client.webhooks.create({ url: receiver.url, user_id: 'ada', presence_name: 'many' })
   const jobs = await Promise.all(Array.from({ length: 40 }, () => runToEnd('nile-flow')))

@@ -145,7 +145,7 @@ test('one job is one trace: its creation, its run, its attempt, and each deliver
   assert.ok(!traced.service.log().includes(SECRET))
 })
 
-test('a request goes on where its caller began, and one that he does not record is not recorded', async () => {
+test('a request continues the trace of its caller, and is not recorded if the caller does not record', async () => {
   const collector = await startCollector()
   open.push(collector)
   const traced = await serve('callers', { ASSAY_TRACES: `${collector.url}/v1/traces/` })

@@ -73,7 +73,7 @@ describe('nobody is led to the inside', async () => {
     assert.equal(trap.connections(), 0)
   })
 
-  test('what was registered while it was open is blocked once it is closed', async () => {
+  test('a webhook to a target that is no longer allowed is blocked', async () => {
     const folder = home()
     const before = await serve(folder, 'public,loopback')
     const receiver = await receive()
@@ -94,7 +94,7 @@ describe('nobody is led to the inside', async () => {
     assert.equal(receiver.connections(), connections)
   })
 
-  test('a receiver that redirects leads nowhere, and no port is open but the one that was opened', async () => {
+  test('a redirect of a receiver is not followed, and only the allowed port is reached', async () => {
     const receiver = await receive({ mode: modes.redirect(`http://127.0.0.1:${trap.port}/`, 307) })
     const { client } = await serve(home(), `127.0.0.1:${receiver.port}`)
     const { webhook_id } = await client.webhooks.create({ ...someone, url: receiver.url })
@@ -105,7 +105,7 @@ describe('nobody is led to the inside', async () => {
   })
 })
 
-test('a webhook from registration over failure, rotation and recovery to its end', async () => {
+test('a webhook works from registration through failure, rotation and recovery to its deletion', async () => {
   const { client, service } = await serve(home())
   const receiver = await receive({ mode: modes.status(500) })
   const hook = await client.webhooks.create({

@@ -39,7 +39,7 @@ function page(markdown: string, svgs: string[] = [], reading: Partial<Reading> |
   )
 }
 
-test('a page stands alone: no script but its own, no address that is loaded, and a policy that says so', () => {
+test('a page stands alone: no script but its own, no loaded address, and a policy that says so', () => {
   const html = page(
     `Text <script>alert(1)</script> <img src=x onerror=y> ![p](https://evil.example/p.png) ![q](data:text/html,x)
 [j](javascript:alert(1)) [d](data:text/html,x) [v](vbscript:x) [ok](https://a.example) [m](mailto:a@b.c)

@@ -252,7 +252,7 @@ test('whatever is written is judged, and what is judged right has a time', () =>
   )
 })
 
-test('looks for no instant beyond the last that is asked for, however many may be', (t) => {
+test('looks for no instant beyond the last requested one, however many there are', (t) => {
   const asked = t.mock.method(Cron.prototype, 'nextRun')
   const begin = Date.UTC(2026, 10, 24)
   for (const [line, step] of [

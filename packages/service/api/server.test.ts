@@ -333,7 +333,7 @@ test('without a token programs of the same machine alone read the metrics', asyn
     assert.equal(await status('127.0.0.1', { host }), 401, host)
 })
 
-test('on a node that a proxy stands before the metrics are told to nobody by an address or another token', async (t) => {
+test('on a node behind a proxy no address and no other token gets the metrics', async (t) => {
   const config = { ...TEST_CONFIG, publicUrl: 'https://assay.example.com' }
   const { api, ask, store, tokens, token } = await openTestServer(t, { parts: { config } })
   const status = async (given?: string, remoteAddress = '127.0.0.1') =>

@@ -45,7 +45,7 @@ async function refused(asked: Promise<unknown>): Promise<AppError> {
   return error
 }
 
-test('nodes hold a budget of processor seconds together, which is told by its name and is anew each hour', async (t) => {
+test('nodes share a budget of processor seconds, which a refusal names and which begins anew each hour', async (t) => {
   const { node, clock, store } = await opened(t, 10)
   const [one, other] = [node(), node()]
   await one.admit(GUESTS, 'new')
@@ -99,7 +99,7 @@ test('while the store cannot be reached what is known stays in force, jobs go on
   assert.equal(used?.ms, 10_000)
 })
 
-test('readers of links have a share of the hour that the workspace cannot use up, nor they the workspace', async (t) => {
+test("readers of links have a share of the hour that the workspace cannot use up, and cannot use up the workspace's", async (t) => {
   const { node, clock, store } = await opened(t, 1000)
   const budgets = node()
   await budgets.admit(GUESTS, 'new')

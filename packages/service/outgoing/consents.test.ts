@@ -5,7 +5,7 @@ import { claimQuestions, mustAgree, noteConsents, readConsents } from './consent
 
 const workspace_id = 'default'
 
-test('the owner of a mailbox is asked once, and leaves once, whatever stands behind a plus sign of the address', async (t) => {
+test('the owner of a mailbox is asked once, and leaves once, whatever follows a plus sign in the address', async (t) => {
   const { store, secrets: box, parts } = await openTestServer(t)
   const { clock } = parts
   const ask = (addresses: string[]) => claimQuestions({ store, box }, { clock, workspace_id, addresses })

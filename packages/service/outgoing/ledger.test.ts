@@ -51,7 +51,7 @@ async function opened(
   }
 }
 
-test('a budget is held by nodes together, is told by its name, and is anew at midnight', async (t) => {
+test('nodes share a budget, which a refusal names and which begins anew at midnight', async (t) => {
   const { node, clock, change } = await opened(t, { model: 3 })
   const [one, other] = [node(), node()]
   assert.equal(await one.take(workspace_id, 'model'), null)

@@ -88,7 +88,7 @@ const audited = async ({ ask, parts }: TestServer, action: string) => {
   }
 }
 
-test('a provider signs a person in, her groups decide, and what they no longer give is gone at the next sign-in', async (t) => {
+test('a provider signs a person in, her groups decide her rights, and a right that they no longer give ends at the next sign-in', async (t) => {
   const provider = await openProvider(t, PUBLIC)
   const opened = await open(t, provider.issuer)
   const { store } = opened
@@ -225,7 +225,7 @@ test('the provider may change its keys, be away, and end the session there', asy
   assert.match(opened.logged.join('\n'), /provider_unreachable.*ECONNREFUSED/)
 })
 
-test('what does not come from the provider to this browser is refused', async (t) => {
+test('an answer that is not from the provider to this browser is refused', async (t) => {
   const rogue = await openRogue(t)
   const clock = new FakeClock(Date.now())
   const opened = await open(t, rogue.issuer, { clock })

@@ -228,7 +228,7 @@ export const capTests: ConformanceTests = {
       assert.equal(await storedOf(store), 0)
     },
 
-  'makes no more jobs of a workspace whose jobs and insights take what they may, and completes those it has':
+  'makes no more jobs of a workspace whose jobs and insights have reached their cap, and completes those it has':
     async ({ store, reopen }) => {
       const own = await otherWorkspace(store)
       await cap(store, { max_stored_bytes: 1_000_000 }, own)

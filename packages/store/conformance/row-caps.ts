@@ -117,38 +117,35 @@ export const rowCapTests: ConformanceTests = {
     await store.createToken(tokenInput(WORKSPACE))
   },
 
-  'keeps a user signed in on so many browsers, and ends that which began longest ago': async ({
-    store,
-    copy,
-    elapse,
-  }) => {
-    const user = { workspace_id: WORKSPACE, scopes: ['viewer' as const], password_hash: 'scrypt$1' }
-    for (const name of ['ada', 'bob']) await store.createUser({ ...user, user_id: name, username: name })
-    const signIn = (secret_hash: string, user_id = 'ada') => ({
-      sign_in_id: uuidv7(),
-      secret_hash,
-      workspace_id: WORKSPACE,
-      user_id,
-      token_id: null,
-      scopes: ['viewer' as const],
-      device: 'Firefox on Linux',
-      address: '192.0.2.1',
-      idle_ms: 1e9,
-      life_ms: 1e9,
-    })
-    await store.createSignIn(signIn('another', 'bob'))
-    await store.createSignIn(signIn('first'))
-    await elapse(1000)
-    const second = signIn('second')
-    await store.createSignIn(second)
-    await copy(SIGN_INS, ['sign_in_id', 'secret_hash'], SIGN_INS_MOST - 2, `secret_hash = 'second'`)
-    assert.ok(await store.findSignIn('first'))
-    await elapse(1000)
-    const next = signIn('next')
-    assert.ok(await store.createSignIn(next))
-    assert.equal(await store.findSignIn('first'), null)
-    for (const hash of ['second', 'next', 'another']) assert.ok(await store.findSignIn(hash), hash)
-    await store.createSignIn({ ...next, secret_hash: 'again' })
-    assert.ok(await store.findSignIn('second'), 'a repeat is no further browser')
-  },
+  'keeps a user signed in on a bounded number of browsers, and ends the sign-in that began longest ago':
+    async ({ store, copy, elapse }) => {
+      const user = { workspace_id: WORKSPACE, scopes: ['viewer' as const], password_hash: 'scrypt$1' }
+      for (const name of ['ada', 'bob']) await store.createUser({ ...user, user_id: name, username: name })
+      const signIn = (secret_hash: string, user_id = 'ada') => ({
+        sign_in_id: uuidv7(),
+        secret_hash,
+        workspace_id: WORKSPACE,
+        user_id,
+        token_id: null,
+        scopes: ['viewer' as const],
+        device: 'Firefox on Linux',
+        address: '192.0.2.1',
+        idle_ms: 1e9,
+        life_ms: 1e9,
+      })
+      await store.createSignIn(signIn('another', 'bob'))
+      await store.createSignIn(signIn('first'))
+      await elapse(1000)
+      const second = signIn('second')
+      await store.createSignIn(second)
+      await copy(SIGN_INS, ['sign_in_id', 'secret_hash'], SIGN_INS_MOST - 2, `secret_hash = 'second'`)
+      assert.ok(await store.findSignIn('first'))
+      await elapse(1000)
+      const next = signIn('next')
+      assert.ok(await store.createSignIn(next))
+      assert.equal(await store.findSignIn('first'), null)
+      for (const hash of ['second', 'next', 'another']) assert.ok(await store.findSignIn(hash), hash)
+      await store.createSignIn({ ...next, secret_hash: 'again' })
+      assert.ok(await store.findSignIn('second'), 'a repeat is no further browser')
+    },
 }

@@ -75,7 +75,7 @@ test('runs a template from text to Markdown', async () => {
   assert.equal(facts[0]?.name, 'last')
 })
 
-test('every thread of an analysis goes behind the service where both want the processor', linux, async () => {
+test('every thread of an analysis yields to the service if both want the processor', linux, async () => {
   findingsOf(await bench.run(sqlTemplate('select sum(range) as a from range(1000000)')))
   const { pid } = bench.pool.stats().children.find(({ tasks }) => tasks > 0)!
   /** Returns nothing for a thread that has ended since it was listed. */

@@ -151,7 +151,7 @@ test('a small task that waits for a silent database holds up none of another wor
   assert.equal(begun.at(-1)!.owner, 'third')
 })
 
-test('beside others a workspace holds its share of the processors, and what it runs beyond rests four times as long as it ran', () => {
+test('beside others a workspace gets its share of the processors, and pauses four times as long as it ran beyond that', () => {
   const { scheduler, put, end, pass, begun, names } = setUp(1)
   put(preview('flood'), small('flood'), small('flood'), job('quiet'))
   assert.deepEqual(names(), ['preview of flood', 'small of flood', 'job of quiet'])

@@ -163,7 +163,7 @@ test('readings of one thing within a second are one record, those of another thi
   )
 })
 
-test('whoever looks at insights or at the readers of subscriptions is recorded with the filters, once in ten minutes', async (t) => {
+test('a look at insights or at the readers of subscriptions is recorded with its filters, once in ten minutes', async (t) => {
   const clock = new FakeClock(Date.now())
   const opened = await openTestServer(t, { clock })
   const { ask, tokens, complete } = opened

@@ -185,7 +185,7 @@ test('a file with a secret in it is refused without saying the secret', async (t
   )
 })
 
-test('a preview reads over a connection only for who may publish', async (t) => {
+test('a preview reads over a connection only for a token that may publish', async (t) => {
   const { ask, parts, folder, tokens } = await openTestServer(t, { pool: 'real' })
   parts.config.data = folder
   const database = new DatabaseSync(path.join(folder, 'shop.db'))
@@ -299,7 +299,7 @@ test('a change is tried with the secrets that stay, before it is kept', async (t
   assert.deepEqual((await ask('GET', '/v1alpha/connections/web')).json(), present, 'a test keeps nothing')
 })
 
-test('a connection and a download to a host that is not on the list of the workspace are refused, said and audited', async (t) => {
+test('a connection and a download to a host that is not on the list of the workspace are refused, named and audited', async (t) => {
   const { ask, parts } = await openTestServer(t, { pool: 'real', sourceTargets: ['loopback'] })
   let dialed = 0
   const web = createServer((_, response) => response.end('n\n4\n5\n')).on('connection', () => (dialed += 1))

@@ -248,7 +248,7 @@ test('answers a wrong password and an unknown user alike, and limits both', asyn
   assert.equal((await login({ username: 'ada', password: 'correct horse' })).status, 200)
 })
 
-test('who guesses a password does not lock out a device that has logged in before', async (t) => {
+test('wrong passwords of a stranger do not lock out a device that has logged in before', async (t) => {
   const { login, clock, store } = await withUser(t)
   const right = { username: 'ada', password: 'correct horse' }
   const wrong = { ...right, password: 'wrong' }

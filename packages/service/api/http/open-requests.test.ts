@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { AppError } from '@assay/model/errors'
 import { createOpenRequests } from './open-requests.ts'
 
-test('a workspace has so many requests open, a token half of them, and each that ends makes room', () => {
+test('a workspace has a bounded number of open requests, a token half of it, and each that ends makes room', () => {
   const requests = createOpenRequests(4)
   const open = (workspace_id: string, token_id: string) => requests.open({ workspace_id, token_id })
   const first = open('a', 'one')

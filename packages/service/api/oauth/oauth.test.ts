@@ -193,7 +193,7 @@ test('a client that knows one address signs a person in, and its token is listed
     assert.ok(actions.includes(action), action)
 })
 
-test('what a client may not do is refused', async (t) => {
+test('a client is refused what it may not do', async (t) => {
   const opened = await open(t)
   const { ask, form, browser, clock } = opened
   const way = await letIn(opened, 'viewer analyst admin')
@@ -351,7 +351,7 @@ test('a document at the address of a client says who it is', async () => {
   assert.equal(evil.name, 'A of the operator', 'it cannot leave its quotes')
 })
 
-test('a document of a client is fetched as any download of the workspace, once for all, and so often by a user', async () => {
+test('a document of a client is fetched as any download of the workspace, once for all users, and a bounded number of times by one', async () => {
   const client_id = 'https://client.example/id.json'
   const document = { client_id, client_name: 'Lantern', redirect_uris: [BACK] }
   const asked: string[] = []

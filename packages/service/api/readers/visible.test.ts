@@ -80,7 +80,7 @@ const pick = (ids: Ids, names: readonly (keyof Ids)[]) =>
 
 const OPERATIONS = ROUTES.filter(({ operation }) => operation.scope !== null && operation.scope !== 'admin')
 
-test('nobody but its reader and admins finds an insight, by any operation', async (t) => {
+test('only its reader and admins find an insight, by any operation', async (t) => {
   const server = await openTestServer(t)
   const { ask, tokens } = server
   const ids = await fill(server)

@@ -332,7 +332,7 @@ test('only a user makes a subscription her own, with one address', async (t) => 
   assert.equal((await changed({ personal: false })).personal, false)
 })
 
-test('an address outside the domains waits for its owner, who is asked once and agrees by a page', async (t) => {
+test('an address outside the domains waits for its owner, who is asked once and agrees on a page', async (t) => {
   const bare = await opened(t)
   const outside = { kind: 'email', to: ['ada@example.com', 'eve@elsewhere.example'] }
   const refused = (await post(bare, outside)).json().errors[0]
@@ -376,7 +376,7 @@ test('an address outside the domains waits for its owner, who is asked once and 
   assert.ok(!kept.includes('eve@elsewhere'), 'no address in clear')
 })
 
-test('who has unsubscribed returns by herself only, to the list that she left', async (t) => {
+test('only the owner of an address brings it back to a list that it has left', async (t) => {
   const api = await opened(t, 'https://assay.example')
   const { ask, secrets } = api
   const ADA = 'ada@example.com'

@@ -38,7 +38,7 @@ test('registers a webhook and shows its secret once', async (t) => {
   assert.equal(secrets.open(kept.secrets[0]!.sealed, secretContext(made.webhook_id)), signing_secret)
 })
 
-test('a workspace has so many webhooks, and is told so where it wants another', async (t) => {
+test('a workspace has a bounded number of webhooks, and another one is refused with that number', async (t) => {
   const { ask, store } = await openTestServer(t)
   const made = Array.from({ length: WEBHOOKS_MOST }, () => store.createWebhook(webhookInput()))
   await Promise.all(made)
