@@ -70,8 +70,8 @@ export async function addWebhook(store: Store): Promise<void> {
 }
 
 /**
- * The tables that a user of a queue library makes: results, one for each job; webhooks; deliveries with their due
- * times.
+ * The tables that a user of a queue library adds: `results` with one row for each job, `webhooks`, and `deliveries`
+ * with their due times.
  */
 const USER_TABLES = `
   CREATE TABLE IF NOT EXISTS results (

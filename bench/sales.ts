@@ -1,13 +1,13 @@
 /**
- * A table of sales that a database generates itself, of 31 days and the present one: in ClickHouse, and in PostgreSQL as foreign
- * partitions on three servers. Each database has queries as a person would write them.
+ * Makes a table of sales of 31 days and the present day, which the database generates itself: in ClickHouse, and in
+ * PostgreSQL as foreign partitions on three servers. For each database it has the queries that a person would write.
  */
 import { Client } from 'pg'
 import { clickhouseServer, missingClickhouse } from '../test/servers/clickhouse.ts'
 import { missingPostgres, type Postgres, startOwnPostgres } from '../test/servers/postgres.ts'
 import type { ClientAsk } from './peers/source-client.ts'
 
-/** The table. */
+/** The name of the table. */
 export const SALES = 'assay_bench_sales'
 const DAYS = 32
 const REGIONS = 20
@@ -27,14 +27,14 @@ export interface HandWritten {
 export interface Sales {
   connection: { kind: string; options: Record<string, unknown> }
   hand: HandWritten
-  /** What its own client is asked to send a statement. */
+  /** Returns the message by which the database's own client sends a statement. */
   ask(sql: string): ClientAsk
   close(): Promise<void>
 }
 
 export interface SalesDatabase {
   name: string
-  /** Rows of the long and of the short form. */
+  /** The number of rows in the long and in the short form. */
   rows: { long: number; short: number }
   missing(): Promise<string | null> | string | null
   start(rows: number): Promise<Sales>

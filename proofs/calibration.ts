@@ -1,9 +1,14 @@
 /**
- * Counts false claims and found effects on simulated series whose truth is known, with the rules by which the methods over
- * time decide. `--series N` of each process and length (1,000) for trend, seasonality and changepoints, `--anomalies N`, `--coverage N`
- * (forecasts), `--rises N` (changepoints and anomalies on series that rise) and `--claims N` (compare, regression, correlation) likewise; 0 leaves a part out. `--of NAME` takes the cells whose method or
- * process begins so, `--longest N` bounds the lengths. `--minutes N` ends a run early. `--write 1` keeps the counts in calibration/measured.tsv, goes on from those there
- * and writes docs/calibration.md; `--times 1` measures the processor time of diagnosis and forecast; `--afresh 1` forgets those of the parts that run. `--shard K --shards N` runs every Nth cell.
+ * Counts false claims and found effects on simulated series whose truth is known, with the rules by which the methods
+ * over time decide.
+ *
+ * The series of each process and length, 0 to leave a part out: `--series N` (1,000) for trend, seasonality and
+ * changepoints, `--anomalies N`, `--coverage N` (forecasts), `--rises N` (changepoints and anomalies on series that
+ * rise), `--claims N` (compare, regression, correlation). `--of NAME` takes the cells whose method or process begins
+ * with NAME, and `--longest N` bounds the lengths. `--minutes N` ends a run early. `--write 1` continues from the
+ * counts in calibration/measured.tsv, keeps the new ones there and writes docs/calibration.md. `--times 1` measures the
+ * processor time of diagnosis and forecast. `--afresh 1` drops the kept counts of the parts that run. `--shard K
+ * --shards N` runs every Nth cell.
  */
 import { type Cell, type Job, keep, readCells, runJobs } from './calibration/cells.ts'
 import { anomalyJobs, claimJobs, forecastJobs, overTimeJobs, riseJobs } from './calibration/jobs.ts'
@@ -13,8 +18,9 @@ import { countedCells, outside, overAll, percent, RISING, within, writePage } fr
 import { TIMED, timesOf } from './calibration/times.ts'
 import type { Proof, ProofInput } from './main.ts'
 
-/** The largest share of false claims in any cell, and over all cells of a method. */
+/** The largest share of false claims in any cell. */
 const MOST_IN_A_CELL = 0.07
+/** The largest share of false claims over all cells of a method. */
 const MOST_OVER_ALL = 0.05
 
 export const proof: Proof = {

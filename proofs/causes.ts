@@ -1,13 +1,19 @@
 /**
- * Whether the search for causes names what was planted and nothing else: generated instances (proofs/causes/instances.ts) of the
- * sets S and L of RiskLoc, and as many in which nothing happened. A cause counts when its whole combination is named.
- * `--instances N` of each set (200), `--nulls N` (1,000), `--seed N`. Then how large a change must be to be seen
- * (proofs/causes/power.ts), over `--power N` tables of each kind (100); how often causes of a sum are named where nothing happened
- * (proofs/causes/sum-nulls.ts), over `--sums N` of each kind and shape (200); how often causes of a ratio are
- * (proofs/causes/rate-nulls.ts), over `--ratios N` of each kind and shape (1,000); how often a scan of a ratio tells of an event
- * (proofs/causes/rates.ts), over `--scans N` tables of each kind (300); and how often a cause is named beside a forecast where
- * nothing happened (proofs/causes/forecasts.ts), over `--forecasts N` tables of each period (30). 0 leaves a part out.
- * `--from N` begins the instances, the sums, the ratios and the scans at the Nth, so that a long run can be done in parts.
+ * Checks that the search for causes names what was planted and nothing else. A cause counts if its whole combination is
+ * named. Each option sets the size of a part; 0 leaves the part out.
+ *
+ * - `--instances N` (200) of each of the sets S and L of RiskLoc (causes/instances.ts), and `--nulls N` (1,000) in
+ *   which nothing happened.
+ * - `--power N` (100) tables of each kind: how large a change must be to be found (causes/power.ts).
+ * - `--sums N` (200) of each kind and shape: how often a cause of a sum is named if nothing happened
+ *   (causes/sum-nulls.ts).
+ * - `--ratios N` (1,000) of each kind and shape: the same for ratios (causes/rate-nulls.ts).
+ * - `--scans N` (300) tables of each kind: how often a scan of a ratio reports an event (causes/rates.ts).
+ * - `--forecasts N` (30) tables of each period: how often a cause is named beside a forecast if nothing happened
+ *   (causes/forecasts.ts).
+ *
+ * `--seed N` sets the seed. `--from N` begins instances, sums, ratios and scans at the Nth, so that a long run can be
+ * done in parts.
  */
 import { searchCauses } from '../packages/engine/causes/search.ts'
 import { randomFrom } from './calibration/processes.ts'
@@ -21,11 +27,13 @@ import type { Proof } from './main.ts'
 
 export interface Score {
   instances: number
-  /** Numbers of causes: planted and named, named only, planted only. */
+  /** The number of causes that were planted and named. */
   right: number
+  /** The number of causes that were named and not planted. */
   wrong: number
+  /** The number of causes that were planted and not named. */
   missed: number
-  /** Instances in which any cause was named. */
+  /** The number of instances in which any cause was named. */
   named: number
   f1: number
 }

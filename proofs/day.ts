@@ -24,7 +24,7 @@ export interface DayOptions {
   log(line: string): void
 }
 
-/** What a claim takes, which depends on what else the machine does, and how that compares. */
+/** The time of a claim, which depends on other work of the machine, and its ratio to that in an almost empty store. */
 type Claims = Pick<Hour, 'claimMs' | 'ratio'>
 
 export interface Hour {
@@ -49,7 +49,7 @@ const TIDIED = 5000
 /** The jobs that are claimed one by one after each hour, for the time of a claim. */
 const CLAIMS = 60
 const DELIVERED_TO = 'ops'
-/** The share of jobs that a webhook hears of. */
+/** The share of jobs that have a delivery to a webhook. */
 const HEARD = 0.1
 /** How much the tables may grow after the first hours, and how much longer a claim may take than in an empty store. */
 const FLAT = 1.25
@@ -64,7 +64,7 @@ const TABLES = [
   'job_counts',
 ]
 
-/** An insight of 2 kB, as a short report has. */
+/** An insight of 2 kB, the size of a short report. */
 const FOUND = findings({ markdown: 'A sentence of a report that says something. '.repeat(40) })
 
 /** Queues copies of the one draft, each a row as the store writes it. */
@@ -128,7 +128,9 @@ async function claimOne({ store }: Queue): Promise<number> {
   return ms
 }
 
-/** Times claims in turns with those of an almost empty store, so that other work on the machine counts on both sides. */
+/**
+ * Times claims in turns with those of an almost empty store, so that other work on the machine counts on both sides.
+ */
 async function timeClaims(queue: Queue, empty: Queue): Promise<Claims> {
   await makeJobs(queue, CLAIMS)
   await makeJobs(empty, CLAIMS)

@@ -1,8 +1,11 @@
 /**
- * Random histories of a table, on each database: rows that come, come late, are marked or deleted, and definitions that
+ * Tries random histories of a table on each database: rows arrive, arrive late, are marked or deleted, and definitions
  * change. A run over kept days must equal a run from empty bit for bit. The audit must find every change that breaks
- * the declaration, and nothing else. `--histories N` (10,000) on each database, `--only KIND`, `--lanes N` at once. Each line says with which `--from N` to go on; `--minutes N` ends
- * after so long, `--patience N` where a history takes more seconds. MySQL and ClickHouse run where ASSAY_TEST_MYSQL and ASSAY_TEST_CLICKHOUSE name one.
+ * the declaration, and nothing else.
+ *
+ * `--histories N` (10,000) on each database, `--only KIND` for one database, `--lanes N` at once. Each line of progress
+ * names the `--from N` that continues the run. `--minutes N` ends the run after that time, and `--patience N` if a
+ * history takes more seconds. MySQL and ClickHouse run if ASSAY_TEST_MYSQL and ASSAY_TEST_CLICKHOUSE name a server.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -14,11 +17,11 @@ import { type TriedKind, triedKinds } from './increments/servers.ts'
 import type { Proof, ProofInput } from './main.ts'
 
 const HISTORIES = 10_000
-/** Between two lines about how far it is. */
+/** The milliseconds between two lines of progress. */
 const BEAT_MS = 60_000
-/** A history that takes longer stands still. */
+/** The seconds after which a history counts as stuck. */
 const PATIENCE_SECONDS = 1800
-/** Histories that share an engine. */
+/** The number of histories that share an engine. */
 const SHARED = 50
 
 export const proof: Proof = {
@@ -36,7 +39,7 @@ export const proof: Proof = {
   },
 }
 
-/** The histories of one database: which are done, which are being tried, and what broke. */
+/** Keeps the histories of one database: the finished ones, those under way, and the broken promises. */
 class Tries {
   readonly broken: string[] = []
   readonly #begun = new Map<number, number>()
@@ -55,7 +58,7 @@ class Tries {
     this.#log = log
   }
 
-  /** The next history; null: all are taken. */
+  /** Takes the next history. Returns null if all are taken. */
   take(): number | null {
     if (this.#next >= this.#until) return null
     const history = this.#next
@@ -70,29 +73,35 @@ class Tries {
     this.#done += 1
   }
 
-  /** A server may be too busy to be reached. The history has its own seed, so it is the same one that is tried again. */
+  /**
+   * Logs that a history is tried again, because a busy server could not be reached. Its own seed makes it the same
+   * history.
+   */
   again(history: number, error: Error): void {
     this.#again += 1
     this.#log(`${this.#name}: history ${history} is tried again: ${error.message}`)
   }
 
-  /** Takes no more. */
+  /** Lets no further history be taken. */
   stop(): void {
     this.#until = this.#next
   }
 
-  /** From here on none is done. */
+  /** Returns the first history that is not done. All before it are done. */
   get rest(): number {
     return Math.min(this.#next, ...this.#begun.keys())
   }
 
-  /** The longest that a history has been tried, in seconds, and which. */
+  /** Returns the history that is under way for the longest time, with its seconds. */
   longest(): { history: number; seconds: number } | null {
     const [first] = [...this.#begun].toSorted(([, a], [, b]) => a - b)
     return first ? { history: first[0], seconds: (performance.now() - first[1]) / 1000 } : null
   }
 
-  /** Also tells the time of the processor: a machine that is busy with others looks like one that stands still. */
+  /**
+   * Prints the progress with the processor time, which tells a stuck history from a machine that other programs keep
+   * busy.
+   */
   tell(): void {
     const { user, system } = process.cpuUsage(this.#told.cpu)
     const longest = this.longest()
@@ -127,7 +136,7 @@ async function histories(
   }, BEAT_MS)
   const end = setTimeout(() => tries.stop(), number('minutes', 24 * 60) * 60_000)
   async function tried(history: number, table: string, engine: Engine): Promise<string[]> {
-    // Its own seed, so that each can be repeated alone.
+    // Each history has its own seed, so that it can be repeated alone.
     const random = randomFrom(seed ^ Math.imul(history + 1, 0x9e3779b1))
     const options = { server, table, engine, random, data: folder, temp_folder: folder }
     return tryHistory({ ...options, violates: history % 2 === 1 })

@@ -1,4 +1,4 @@
-/** Reads each polluted file, whichever of its lines is polluted: docs/files.md says what becomes of every one. */
+/** Reads each polluted file, with each of its lines polluted in turn. docs/files.md shows the result of each kind. */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { GENERATED } from '../test/generated/generated.ts'

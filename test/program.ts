@@ -1,13 +1,13 @@
 /**
- * The program as a release holds it, for the processes that tests start: it starts with a third less processor time than the sources.
- * It lies below the clone, where it finds the packages of others, and is made once for each state of the sources.
+ * Makes the program of a release for the processes that tests start, because it starts with a third less processor time
+ * than the sources. It is made once for each state of the sources, below the clone, where it finds the packages of others.
  */
 import { createHash } from 'node:crypto'
 import { globSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 
 const root = path.dirname(import.meta.dirname)
-/** All that a program is made of. */
+/** The files from which the program is made. */
 const MADE_OF = [
   'package*.json',
   'bin/*',
@@ -18,7 +18,7 @@ const MADE_OF = [
   'packages/{model,net,engine,store,client,service,cli}/**/*.{ts,typ,sql}',
 ]
 const NEVER = /\.test\.ts$|node_modules/
-/** A program of other sources may still be in use by another run. */
+/** The milliseconds for which a program of other sources is kept, because another run may still use it. */
 const KEPT_MS = 3_600_000
 
 function stateOf(): string {

@@ -11,14 +11,13 @@ import { ensureConsole } from '../packages/console/build.ts'
 import { ensureProgram } from './program.ts'
 import { together } from './together.ts'
 
-/**
- * Guards against hanging only, because a busy machine may be slow: milliseconds for one process, and for all of them.
- */
+/** The most milliseconds of one process. It only guards against hanging, because a busy machine may be slow. */
 const LIMIT_MS = 900_000
+/** The most milliseconds of all processes together. */
 const WHOLE_LIMIT_MS = 3_600_000
-/** Files whose processor time is printed at the end. */
+/** The number of files whose processor time is printed at the end. */
 const COSTLY = 25
-/** The files that take the most processor time, longest first: started last, one of them would run alone. */
+/** The files that take the most processor time, longest first. They start first, so that none runs alone at the end. */
 const COSTLIEST = [
   'test/docs/docs.test.ts',
   'test/console/console.test.ts',
@@ -32,7 +31,10 @@ const COSTLIEST = [
   'packages/engine/methods/drivers.test.ts',
   'test/hostile/stall.test.ts',
 ]
-/** Two more than there are processors: many wait most of their time, for a timeout, a lease or another process. */
+/**
+ * The processes at a time: two more than processors, because many wait most of their time for a timeout, a lease or
+ * another process.
+ */
 const AT_ONCE = Math.min(availableParallelism() + 2, 8)
 
 const root = path.dirname(import.meta.dirname)
@@ -48,13 +50,13 @@ if (files.length === 0) {
   process.stderr.write(`No test file matches ${wanted.join(' ')}.\n`)
   process.exit(1)
 }
-// Where the service keeps what it has compiled: each file is a process that loads much the same.
+// The processes of all test files share a compile cache, because they load much the same modules.
 process.env.NODE_COMPILE_CACHE ??= path.join(tmpdir(), 'node-compile-cache')
-// What the files of this run share (test/servers/postgres-programs.ts).
+// The folder that the files of this run share (test/servers/postgres-programs.ts).
 const folder = mkdtempSync(path.join(tmpdir(), 'assay-run-'))
 chmodSync(folder, 0o755)
 process.env.ASSAY_TEST_FOLDER = folder
-// Where services of the tests leave word for the command line.
+// Services of the tests write their address and token for the command line here.
 process.env.XDG_RUNTIME_DIR = folder
 process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }))
 process.env.ASSAY_TEST_LIMIT_MS = String(LIMIT_MS)

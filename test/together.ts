@@ -1,22 +1,24 @@
 /**
- * Test files that run several in one process. To start a process and to load the engine takes a third of a second of
- * processor time, more than most small files take; to load the service takes more than half a second, and so does the start of
- * an analysis process; to start a browser takes more than a second.
+ * Puts several test files into one process. A start of a process with the engine takes a third of a second of processor
+ * time, which is more than most small files take. Loading the service, and a start of an analysis process, take more than
+ * half a second each, and a start of a browser more than a second.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-/** Signs that a file changes its process for others, or needs one that nobody changed. */
+/** Matches a file that changes its process for others, or needs a process that no other file has changed. */
 const ITS_OWN =
   /^(?:before|beforeEach|afterEach|mock\.method)\(|= await import\(|\bprocess\.(?!pid\b|cpuUsage\b|getuid\b|platform\b|cwd\b)|mock\.method\((?:process|globalThis)|\bglobalThis\b|child_process|worker_threads|registerHooks|\.prototype\.\w+ =|\bstartPostgres\b/m
 
-/** Signs that a file starts an analysis process or a service of its own. */
+/** Matches a file that starts an analysis process or a service of its own. */
 const STARTS = /[Pp]ool\b|\b(?:openTestServer|startApp)\b/
 
 const shares = (file: string, text: string): boolean => file.startsWith('packages/') && !ITS_OWN.test(text)
 
-/** Which files go together, and how many at most: no group takes so long that it ends last. */
+/**
+ * The kinds of files that share a process, with the most files of each group. No group takes so long that it ends last.
+ */
 const KINDS: { is: (file: string, text: string) => boolean; most: number }[] = [
   { is: (file, text) => shares(file, text) && !STARTS.test(text), most: 12 },
   { is: (file, text) => shares(file, text) && STARTS.test(text), most: 6 },
@@ -24,9 +26,9 @@ const KINDS: { is: (file: string, text: string) => boolean; most: number }[] = [
 ]
 
 export interface Together {
-  /** Whole paths, in the order of `files`. A file that holds several stands where the first of them would. */
+  /** The full paths, in the order of `files`. A file that holds several stands in the place of the first of them. */
   paths: string[]
-  /** The files that one of `paths` holds. */
+  /** Returns the files that one of `paths` holds. */
   held(file: string): string[]
 }
 
@@ -37,8 +39,8 @@ function groupsOf(files: string[], most: number): string[][] {
 }
 
 /**
- * Puts files of a kind together, but for those that are to be `alone`. `root` is the folder of `files`; `folder` takes the
- * files that hold several.
+ * Puts files of a kind together, except those in `alone`. `root` is the folder of `files`. The files that hold several
+ * are written to `folder`.
  */
 export function together(
   files: string[],

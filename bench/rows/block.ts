@@ -1,4 +1,4 @@
-/** The cost of a block beside DuckDB alone in the same process: ours adds the guard, the parameters and the cells. */
+/** Measures a block beside DuckDB alone in the same process. Ours adds the guard, the parameters and the cells. */
 import { atMost, type Figure } from '../figure.ts'
 import { type Form, inTurns, startPeer, TRIVIAL_SQL } from '../measure.ts'
 import type { BlockAsk } from '../peers/block.ts'

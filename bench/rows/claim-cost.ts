@@ -1,4 +1,7 @@
-/** How the cost of a claim and a settle on PostgreSQL grows with what the store holds: finished jobs, then a long queue. */
+/**
+ * Measures how a claim and a settle on PostgreSQL slow down as the store fills: with finished jobs, then with a long
+ * queue.
+ */
 
 import { systemClock } from '@assay/model/clock'
 import { openStore } from '@assay/store/open'
@@ -42,7 +45,7 @@ async function open(postgres: Postgres, name: string) {
   return { url, store }
 }
 
-/** The first job of the store again, $1 times, in the state $2, each a moment after the one before. */
+/** Copies the first job of the store $1 times into the state $2. Each copy is created a moment after the one before. */
 const COPY = `
   INSERT INTO jobs (assignment_id, workspace_id, user_id, template_id, template_version, job_status, priority, attempt,
     created_at, queued_at, finished_at, progress, error, moves, metadata, variables)
@@ -51,7 +54,10 @@ const COPY = `
     progress, error, moves, metadata, variables
   FROM (SELECT * FROM jobs WHERE finished_at IS NOT NULL LIMIT 1) AS one, generate_series(1, $1) AS n`
 
-/** Without its indexes and triggers, which are put back: the rows are the same in a tenth of the time. */
+/**
+ * Inserts the copies without indexes and triggers, and puts these back. This takes a tenth of the time for the same
+ * rows.
+ */
 async function copy(url: string, count: number, status: 'queued' | 'canceled'): Promise<void> {
   const client = new Client({ connectionString: url })
   await client.connect()

@@ -1,4 +1,6 @@
-/** Creating and running jobs over HTTP, each durable, beside bare Fastify with one INSERT and one fsync a request. */
+/**
+ * Measures durable creations and runs of jobs over HTTP, beside bare Fastify with one INSERT and one fsync a request.
+ */
 import path from 'node:path'
 import { atLeast, type Figure } from '../figure.ts'
 import { type Ask, sendAll } from '../load.ts'
@@ -18,14 +20,14 @@ const CONNECTIONS = 50
 
 export const createRunRow = {
   name: 'create-run',
-  // Nothing may run them meanwhile: the analyses would take the second core.
+  // No worker runs the jobs meanwhile, because the analyses would take the second core.
   run: (form: Form): Promise<Figure[]> =>
     withService({ ASSAY_ROLES: 'api' }, (service) => withFolder((folder) => measure(form, service, folder))),
 }
 
 const BODY = JSON.stringify({ payload: { type: 'template', template_id: TRIVIAL_ID, template_vars: {} } })
 
-/** Creates `count` jobs, then runs each; answers with the requests a second (two for each job). */
+/** Creates `count` jobs, then runs each. Resolves with the requests a second (two for each job). */
 async function createAndRun(url: string, count: number): Promise<number> {
   const ids: string[] = []
   const options = { url, connections: CONNECTIONS, headers: { authorization: `Bearer ${TOKEN}` } }

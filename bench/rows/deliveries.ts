@@ -1,4 +1,4 @@
-/** Deliveries a second to a fast receiver, each signed, recorded and settled, beside a bare undici loop. */
+/** Measures deliveries a second to a fast receiver, each signed, recorded and settled, beside a bare undici loop. */
 import { missingPostgres, startPostgres } from '../../test/servers/postgres.ts'
 import { atLeast, type Figure, type Missing } from '../figure.ts'
 import { sendAll } from '../load.ts'
@@ -44,10 +44,10 @@ async function onPostgres(form: Form): Promise<Figure | Missing> {
   }
 }
 
-/** Fewer than a workspace may hold as drafts. */
+/** The number of jobs that are made at once. It is below the most drafts of a workspace. */
 const JOBS_AT_ONCE = 5000
 
-/** Events are jobs that are canceled: each is one `job.canceled`. */
+/** Makes `count` events: each is the `job.canceled` of a job that is canceled. */
 async function makeEvents(service: Running, count: number): Promise<void> {
   await putTrivial(service)
   for (let made = 0; made < count; made += JOBS_AT_ONCE)
@@ -86,8 +86,8 @@ async function makeSome(service: Running, count: number): Promise<void> {
 }
 
 /**
- * A new webhook gets every event: the deliveries are written while it is disabled, the time is from its enabling until
- * each is recorded as sent and has come.
+ * Sends `count` deliveries to a new webhook. They are written while the webhook is disabled. The time runs from its
+ * enabling until each delivery is recorded as sent and has arrived. Resolves with deliveries a second.
  */
 async function deliver(service: Running, receiver: Peer, count: number): Promise<number> {
   const { client } = service

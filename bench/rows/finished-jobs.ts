@@ -1,4 +1,4 @@
-/** Reading the status of jobs and claiming them in a store that holds many finished ones, beside an almost empty one. */
+/** Measures status requests and claims in a store that holds many finished jobs, beside an almost empty store. */
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { systemClock } from '@assay/model/clock'
@@ -9,14 +9,14 @@ import { atLeast, type Figure } from '../figure.ts'
 import { requestRate } from '../load.ts'
 import { type Form, inTurns, putTrivial, startService, TOKEN, TRIVIAL_ID, withFolder } from '../measure.ts'
 
-/** Ten times what the service keeps of answers. */
+/** The number of finished jobs in the small store. */
 const FEW = 20_000
 const CLAIMS = 200
 
 interface Homes {
   many: string
   few: string
-  /** Finished jobs in `many`. */
+  /** The number of finished jobs in `many`. */
   count: number
 }
 
@@ -26,7 +26,9 @@ export const finishedJobsRow = {
     withFolder((many) => withFolder((few) => measure(form, { many, few }))),
 }
 
-/** A home with one finished job, made by the service itself, and then `count` copies of its row and its insight. */
+/**
+ * Fills a home with one finished job, made by the service itself, and with `count` copies of its row and its insight.
+ */
 async function fill(home: string, count: number): Promise<void> {
   const service = await startService(home)
   await putTrivial(service)
@@ -62,7 +64,7 @@ function prefixed(columns: string): string {
     .join(', ')
 }
 
-/** Requests a second for the status of jobs anywhere in the store. */
+/** Resolves with the requests a second for the status of jobs anywhere in the store. */
 function statusRate(url: string, count: number, seconds: number): Promise<number> {
   const next = () => {
     const number = 1 + Math.floor(Math.random() * count)
@@ -73,7 +75,7 @@ function statusRate(url: string, count: number, seconds: number): Promise<number
   return requestRate({ url, connections: 50, headers, next }, seconds)
 }
 
-/** Jobs a second through claim, start and settle, one at a time; their creation is not counted. */
+/** Resolves with the jobs a second through claim, start and settle, one at a time. Their creation is not counted. */
 async function claimRate(store: Store): Promise<number> {
   const node_id = 'bench'
   await store.registerNode({ node_id, name: 'bench', roles: ['worker'], version: '0', lease_ms: 600_000 })

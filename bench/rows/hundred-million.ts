@@ -1,4 +1,7 @@
-/** A heavy analysis: group by, join and quantiles over many rows of Parquet, beside DuckDB alone with equal threads. */
+/**
+ * Measures a heavy analysis (group by, join and quantiles over many rows of Parquet), beside DuckDB alone with equal
+ * threads.
+ */
 import { writeFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
@@ -15,7 +18,7 @@ export const hundredMillionRow = {
     withFolder((data) => withService({ ASSAY_DATA: data }, (service) => measure(form, service, data))),
 }
 
-/** The statements, with the names of the tables as each side has them. */
+/** The statements. Each side gets them with its own names of the tables. */
 const QUERIES = {
   by_key:
     'select key, count(*) as n, sum(value) as total, avg(value) as mean from facts group by key order by key',
@@ -78,7 +81,7 @@ async function measure({ turns, short }: Form, service: Running, data: string): 
   const peaks: Figure['turns'] = []
   for (let turn = -1; turn < turns; turn += 1) {
     const ours = await runJob(service)
-    // A process of its own each turn: ours has done one analysis before at most, too.
+    // Each turn starts a process, because ours has also done at most one analysis before.
     const peer = await startPeer('duckdb.ts')
     const theirs = await peer.ask<DuckDbAnswer>(ask)
     await peer.stop()

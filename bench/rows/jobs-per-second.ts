@@ -1,4 +1,4 @@
-/** Trivial jobs a second on all cores, beside the same DuckDB work in a plain loop over as many processes. */
+/** Measures trivial jobs a second on all cores, beside the same DuckDB work in a plain loop over as many processes. */
 import { availableParallelism } from 'node:os'
 import { atLeast, type Figure } from '../figure.ts'
 import { sendAll } from '../load.ts'
@@ -20,7 +20,7 @@ export const jobsPerSecondRow = {
   run: (form: Form): Promise<Figure[]> => withService({}, (service) => measure(form, service)),
 }
 
-/** Drafts are made before; the time is from the first request to run one until none is queued or running. */
+/** Runs `count` jobs that were created before. The time runs from the first run until no job is queued or running. */
 async function runAll(service: Running, count: number): Promise<number> {
   const drafts: string[] = []
   while (drafts.length < count) {

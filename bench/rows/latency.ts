@@ -1,4 +1,4 @@
-/** From an event's commit to its webhook's arrival in an idle service, beside one loopback POST. */
+/** Measures the time from an event's commit to its webhook's arrival in an idle service, beside one loopback POST. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -23,7 +23,7 @@ export const latencyRow = {
 
 interface Listener {
   url: string
-  /** The next arrival: milliseconds since 1970, and the body. */
+  /** Resolves with the next arrival: its time in milliseconds since 1970, and the body. */
   next(): Promise<{ at: number; body: string }>
   close(): void
 }
@@ -56,7 +56,10 @@ async function listen(): Promise<Listener> {
   }
 }
 
-/** A whole job; the event's time is taken in the transaction that completes it, before its fsync. */
+/**
+ * Runs one job. Resolves with the milliseconds from its event, whose time is taken in the transaction that completes
+ * the job, before its fsync.
+ */
 async function oneEvent({ client }: Running, listener: Listener): Promise<number> {
   await pause(30)
   const id = await client.jobs.create({ template_id: TRIVIAL_ID })

@@ -1,6 +1,6 @@
 /**
- * Resident memory of the service: idle after its start; three seconds after the last of many trivial jobs; and after it
- * has come to rest, which is when it returns unused memory.
+ * Measures the resident memory of the service: idle after its start, three seconds after the last of many trivial
+ * jobs, and after a rest, in which it returns unused memory.
  */
 import { atMost, type Figure } from '../figure.ts'
 import { sendAll } from '../load.ts'
@@ -36,7 +36,7 @@ interface Reading {
   children: number
 }
 
-/** The service's own process and, apart, the analysis processes that it keeps warm. */
+/** Reads the memory of the service's own process and, apart, of the analysis processes that it keeps warm. */
 async function readings({ pid }: Running, after: number): Promise<Reading[]> {
   await pause(after)
   const taken: Reading[] = []

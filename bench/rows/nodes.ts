@@ -1,4 +1,4 @@
-/** Claims and settles on PostgreSQL as worker nodes are added. */
+/** Measures claims and settles on PostgreSQL as worker nodes are added. */
 import { systemClock } from '@assay/model/clock'
 import { openStore } from '@assay/store/open'
 import type { Store } from '@assay/store/store'
@@ -31,7 +31,7 @@ interface Opened {
   store: Store
 }
 
-/** Two and four nodes, each a process, beside one: all work until the queue is empty. */
+/** Measures two and four nodes beside one. Each node is a process, and all work until the queue is empty. */
 async function adding({ turns, short }: Form, { url, store }: Opened): Promise<Figure[]> {
   const count = short ? 1000 : 5000
   const nodes = await Promise.all([1, 2, 3, 4].map((number) => startPeer('node.ts', [url, `node-${number}`])))

@@ -1,4 +1,7 @@
-/** Jobs with a result of 10 kB and an outbox row on PostgreSQL, one at a time and in batches, beside queue libraries as durable. */
+/**
+ * Measures jobs with a result of 10 kB and an outbox row on PostgreSQL, one at a time and in batches, beside equally
+ * durable queue libraries.
+ */
 import { systemClock } from '@assay/model/clock'
 import { openStore } from '@assay/store/open'
 import { missingPostgres, startPostgres } from '../../test/servers/postgres.ts'
@@ -21,7 +24,7 @@ export const queuesRow = {
 
 interface Peer {
   name: string
-  /** Its database; null: it is not PostgreSQL, and its processor time is not known. */
+  /** The address of its PostgreSQL. Null for another database, whose processor time is not measured. */
   url: string | null
   /** Jobs a second. */
   run(mode: Mode, count: number, meter?: Meter): Promise<number>

@@ -1,4 +1,7 @@
-/** A whole report over 3 million flights from a cold process: `assay run`, beside DuckDB alone and a peer with such queries. */
+/**
+ * Measures a report over 3 million flights from a cold process: `assay run`, beside DuckDB alone and a framework for
+ * reports with the same queries.
+ */
 import { readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { sampleFiles } from '@assay/engine/reading/samples'
@@ -26,7 +29,7 @@ const version = (
   ) as { version: string }
 ).version
 
-/** Its own command in its own folder, from nothing: neither its cache nor an earlier build is there. */
+/** Builds the report by the framework's own command, without its cache and without an earlier build. */
 async function buildFramework(sql: string): Promise<TreeUse> {
   for (const left of ['dist', 'src/.observablehq'])
     rmSync(path.join(FRAMEWORK, left), { recursive: true, force: true })
@@ -43,7 +46,7 @@ async function buildFramework(sql: string): Promise<TreeUse> {
   })
 }
 
-/** What flight-delays asks of the data, by its parts, without analyses, prose and charts. */
+/** Returns the SQL of flight-delays, without analyses, prose and charts. */
 function statements(): string[] {
   const flights = `read_parquet('${sampleFiles()['flights-3m.parquet']}')`
   const month = `${flights} where date >= '2001-06-01' and date < '2001-07-01'`

@@ -1,4 +1,7 @@
-/** One trivial job at a time, from the request to run it until it is known to be completed, beside DuckDB alone. */
+/**
+ * Measures one trivial job at a time, from the request to run it until its client knows that it is completed, beside
+ * DuckDB alone.
+ */
 import { atMost, type Figure, median, percentile } from '../figure.ts'
 import {
   type Form,

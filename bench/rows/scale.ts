@@ -1,6 +1,6 @@
 /**
- * Analyses that stay in a database of very many rows, beside the database alone: what each costs more than a query written by hand,
- * what it brings here, and a brief of which one day is new.
+ * Measures analyses that stay in a database of very many rows, beside the database alone: their cost beside a query
+ * written by hand, the rows and bytes that they bring here, and a brief in which one day is new.
  */
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -19,12 +19,14 @@ import type { ClientAnswer } from '../peers/source-client.ts'
 import { SALES, SALES_DATABASES, type Sales, type SalesDatabase } from '../sales.ts'
 
 const TIMEOUT_S = 7000
-/** A turn over the long form takes minutes. */
+/** The number of turns of the long form. One takes minutes. */
 const LONG_TURNS = 2
-/** Methods that sort, join rows or scan them many times: over the long form they take hours. */
+/**
+ * Methods that sort, join rows or scan them many times. They are left out of the long form, over which they take hours.
+ */
 const SLOW = new Set(['anova', 'experiment', 'profile', 'drivers', 'correlation', 'funnel', 'ab_test'])
 
-/** Analyses of one pass over the rows, and those that are aggregated first. */
+/** The options of each method. */
 const METHODS: Readonly<Record<string, string>> = {
   describe: 'method: describe\nvalue: price',
   pareto: 'method: pareto\nvalue: amount\nby: region',
@@ -94,7 +96,7 @@ const TEMPLATES: Readonly<Record<string, string>> = {
 
 interface Ran {
   ms: number
-  /** What was sent to the database, and what came. */
+  /** The statements that were sent to the database, and the rows and bytes that came. */
   sql: string[]
   rows: number
   bytes: number
@@ -119,7 +121,7 @@ async function runJob({ client }: Running, template_id: string): Promise<Ran> {
   }
 }
 
-/** Statements one after the other by the database's own client. */
+/** Resolves with the milliseconds of the statements, sent one after the other by the database's own client. */
 async function alone({ ask }: Sales, statements: readonly string[]): Promise<number> {
   const peer = await startPeer('source-client.ts')
   let ms = 0

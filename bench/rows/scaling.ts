@@ -1,6 +1,7 @@
 /**
- * How latency grows with load: trivial jobs at a constant rate of arrival, whatever the service does (an open loop). A
- * latency counts from the intended arrival of the job, so that a stall counts for all jobs that arrive during it.
+ * Measures how latency grows with load. Trivial jobs arrive at a constant rate, whatever the service does (an open
+ * loop). A latency counts from the intended arrival of the job, so that a stall counts for all jobs that arrive
+ * during it.
  */
 import { type Figure, median, percentile } from '../figure.ts'
 import {
@@ -15,7 +16,7 @@ import {
 
 const SHARES = [0.1, 0.5, 0.8, 0.95]
 const WINDOWS = 5
-/** A multiple of the rate of a burst: more than the service can sustain. */
+/** The multiple of the rate of a burst that the service cannot sustain. */
 const OVERLOAD = 1.3
 
 export const scalingRow = {
@@ -81,7 +82,9 @@ async function openLoop(service: Running, rate: number, seconds: number): Promis
   return all
 }
 
-/** Jobs a second that end while more arrive than can be worked off, in each of `WINDOWS` stretches. */
+/**
+ * Resolves with the jobs that end a second, in each of `WINDOWS` stretches, while more arrive than can be worked off.
+ */
 async function saturation(service: Running, rate: number, seconds: number): Promise<number[]> {
   const jobs = await openLoop(service, rate, seconds)
   const [start, stretch] = [jobs[0]!.meant, (seconds * 1000) / WINDOWS]

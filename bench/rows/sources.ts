@@ -1,6 +1,7 @@
 /**
- * Every kind of source: many rows through a connection into the engine and grouped there, beside the database's own client,
- * which reads the same rows and throws them away. Files come over HTTP and from a bucket, beside a fetch and DuckDB alone.
+ * Measures each kind of source: many rows come over a connection into the engine and are grouped there, beside the
+ * database's own client, which reads the same rows and discards them. Files come over HTTP and from a bucket, beside a
+ * fetch and DuckDB alone.
  */
 import { once } from 'node:events'
 import { createReadStream } from 'node:fs'
@@ -41,10 +42,10 @@ interface Connection {
 /** A source that has the rows. */
 interface Ready {
   name: string
-  /** Of its client. */
+  /** The name of the database's own client. */
   beside: string
   connection: Connection
-  /** What the template says of the source, beside its connection. */
+  /** The keys of the source in the template, beside `connection`. */
   source: string
   theirs: ClientAsk
   close(): Promise<void>
@@ -197,7 +198,7 @@ async function makeFile(file: string, rows: number): Promise<void> {
   await peer.stop()
 }
 
-/** Without an ETag nothing is kept: each turn fetches anew. */
+/** Serves a file without an ETag, so that nothing is kept and each turn fetches it again. */
 function webFile(format: string): Kind {
   return {
     name: `${format} by HTTP`,
@@ -310,7 +311,7 @@ async function figuresOf(kind: Kind, form: Form): Promise<(Figure | Missing)[]> 
   })
 }
 
-/** In the settings file secrets are references. */
+/** Writes each secret into a file, because the settings hold only references to secrets. */
 async function secretFiles({ connection }: Ready, folder: string): Promise<Record<string, string>> {
   const references: Record<string, string> = {}
   for (const [name, value] of Object.entries(connection.secrets)) {

@@ -1,4 +1,7 @@
-/** From the start of the command until it listens, beside bare Fastify; and what an install takes on disk. */
+/**
+ * Measures the time from the start of the command until it listens, beside bare Fastify, and the size of an
+ * installation on disk.
+ */
 import { execFile } from 'node:child_process'
 import { copyFile, mkdir, readdir } from 'node:fs/promises'
 import path from 'node:path'

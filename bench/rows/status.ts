@@ -1,4 +1,7 @@
-/** `GET /jobs/status` with authentication, store and JSON, beside a bare Fastify route that answers the same JSON. */
+/**
+ * Measures `GET /jobs/status` with authentication, store and JSON, beside a bare Fastify route that answers the same
+ * JSON.
+ */
 import { setInterval } from 'node:timers'
 import { missingPostgres, startPostgres } from '../../test/servers/postgres.ts'
 import { atLeast, type Figure, type Missing } from '../figure.ts'
@@ -37,7 +40,7 @@ async function jobsOf({ client }: Running): Promise<string[]> {
   return ids
 }
 
-/** Each request asks for the next of `ids`. */
+/** Resolves with the requests a second. Each request asks for the next of `ids`. */
 function asking(url: string, ids: string[], seconds: number): Promise<number> {
   const asks = ids.map((id) => ({ method: 'GET' as const, path: `/v1alpha/jobs/status?assignment_id=${id}` }))
   let at = 0

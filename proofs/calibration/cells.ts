@@ -1,13 +1,13 @@
 /**
- * The cells of the calibration: the counts of a process at a length. They are kept in measured.tsv, so that a run
- * continues where the last one ended. A series is drawn from the seed, the cell and its number.
+ * Runs and keeps the cells of the calibration. A cell holds the counts of one process at one length. measured.tsv keeps
+ * them, so that a run continues where the last one ended. A series is drawn from the seed, the cell and its number.
  */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 
 export type Counts = Record<string, number>
 
-/** What is run: a part of the page, a process or an effect, and a length. */
+/** One cell to run: a part of the page, a process or an effect, and a length. */
 export interface Job {
   part: string
   process: string
@@ -32,7 +32,7 @@ const ROUND = 50
 const keyOf = ({ part, process, n }: Pick<Cell, 'part' | 'process' | 'n'>): string =>
   `${part}\t${process}\t${n}`
 
-/** Every cell that was counted. */
+/** Reads all kept cells. */
 export function readCells(): Cell[] {
   if (!existsSync(FILE)) return []
   const [, ...lines] = readFileSync(FILE, 'utf8').trimEnd().split('\n')
@@ -50,7 +50,7 @@ export function readCells(): Cell[] {
   })
 }
 
-/** Puts these cells in place of those with their keys; others stay as they are in the file, in order of part, process and length. */
+/** Replaces the kept cells of the same keys. Other cells stay. The file is sorted by part, process and length. */
 export function keep(cells: readonly Cell[]): void {
   const all = new Map([...readCells(), ...cells].map((cell) => [keyOf(cell), cell]))
   const rows = [...all.values()]
@@ -59,13 +59,13 @@ export function keep(cells: readonly Cell[]): void {
       const counts = Object.entries(cell.counts).map(([what, count]) => `${what}=${count}`)
       return [keyOf(cell), cell.seed, cell.series, counts.join(' ')].join('\t')
     })
-  // Whole at any time, for another shard that reads it.
+  // The file is replaced at once, because another shard may read it at any time.
   const own = `${FILE}.${process.pid}`
   writeFileSync(own, `${[HEAD, ...rows].join('\n')}\n`)
   renameSync(own, FILE)
 }
 
-/** A seed of its own for each run of a cell (FNV-1a). */
+/** Returns the seed of one run of a cell (FNV-1a). */
 function seedOf(...parts: readonly (string | number)[]): number {
   let hash = 0x811c9dc5
   for (const sign of parts.join('\t')) hash = Math.imul(hash ^ sign.codePointAt(0)!, 0x01000193)
@@ -74,18 +74,18 @@ function seedOf(...parts: readonly (string | number)[]): number {
 
 export interface Running {
   seed: number
-  /** Series of each cell, at the end. */
+  /** The number of series that each cell has at the end. */
   series(job: Job): number
   /** Whether counts are read from and kept in the file. */
   kept: boolean
   /** Whether earlier counts are dropped. */
   afresh: boolean
-  /** By `performance.now()`. */
+  /** The time at which the run ends, by `performance.now()`. */
   until: number
   log(line: string): void
 }
 
-/** Runs each cell until it has its series, all of them evenly. */
+/** Runs the cells in rounds, so that all grow evenly, until each has its series. */
 export async function runJobs(jobs: readonly Job[], running: Running): Promise<Cell[]> {
   const { seed, series, kept, afresh, until, log } = running
   const before = new Map((kept && !afresh ? readCells() : []).map((cell) => [keyOf(cell), cell]))

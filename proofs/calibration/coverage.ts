@@ -1,4 +1,4 @@
-/** How many future values lie in the 95 % intervals of forecasts, on simulated series. */
+/** Counts the future values that lie in the 95 % intervals of forecasts, on simulated series. */
 import { harmonics, stepAt } from '../../packages/engine/forecasting/design.ts'
 import { forecastSeries } from '../../packages/engine/forecasting/forecast-series.ts'
 import { calendarSeasons } from '../../packages/engine/series/calendar-seasons.ts'
@@ -8,7 +8,7 @@ import { normal, PROCESSES, type Process, type Random, randomFrom, STEPS } from 
 
 const HORIZON = 12
 
-/** Values to come of each series. */
+/** The number of future values of each series. */
 export interface Covered extends Record<string, number> {
   values: number
   within_95: number

@@ -1,4 +1,4 @@
-/** Every cell of docs/calibration.md and how it is counted. */
+/** Lists every cell of docs/calibration.md, and says how each is counted. */
 import type { Job } from './cells.ts'
 import { COVERED, runCoverage } from './coverage.ts'
 import { countsFor, effectOf, JUDGED, runClaims, runHits, sizesOf } from './outcomes.ts'
@@ -9,7 +9,7 @@ import { falseAlarms, SPIKES, spikesFound } from './spikes.ts'
 export const LENGTHS = [36, 60, 200, 730]
 /** The lengths of series whose forecasts are checked. */
 export const LENGTHS_COVERED = [12, ...LENGTHS]
-/** At which power is counted. */
+/** The lengths at which power is counted. */
 export const LENGTHS_FOUND = LENGTHS.slice(0, 3)
 export const SIZES = [1, 2, 3]
 
@@ -25,7 +25,7 @@ const each = (
   count: (process: Process) => Count,
 ) => processes.flatMap((process) => cells(part, process.name, lengths, count(process)))
 
-/** Trend, seasonality and changepoints. */
+/** The cells of trend, seasonality and changepoints. */
 export const overTimeJobs: readonly Job[] = [
   ...each('over time', PROCESSES, LENGTHS, (process) => (n, series, seed) => ({
     ...overTimeClaims(process, n, series, seed),
@@ -39,7 +39,7 @@ export const overTimeJobs: readonly Job[] = [
   ),
 ]
 
-/** Changes of level and anomalies where a series only rises. */
+/** The cells of changes of level and anomalies on series that only rise. */
 export const riseJobs: readonly Job[] = each(
   'rises',
   [...RISES, GROWTH],

@@ -1,4 +1,4 @@
-/** False claims of methods that answer through a relation: what they grade as firm or likely on simulated rows. */
+/** Counts false claims of methods that read a relation: outcomes that are graded firm or likely on simulated rows. */
 import { METHODS } from '../../packages/engine/methods/catalog.ts'
 import { columnsOf, outcomeOf } from '../../packages/engine/methods/relation-fixture.ts'
 import { normal, PROCESSES, type Process, type Random, randomFrom } from './processes.ts'
@@ -6,14 +6,14 @@ import { normal, PROCESSES, type Process, type Random, randomFrom } from './proc
 export const JUDGED = ['compare', 'regression', 'correlation'] as const
 export type Judged = (typeof JUDGED)[number]
 
-/** `x` and `y` are two runs of the same process, independent of each other. */
+/** The options of each method. `x` and `y` are two independent runs of the same process. */
 const OPTIONS: Record<Judged, Record<string, unknown>> = {
   compare: { time: 'day', value: 'y', period: 'day' },
   regression: { y: 'y', x: ['x'] },
   correlation: { values: ['x', 'y'] },
 }
 
-/** Two runs of these share a season or a step: they do go together. */
+/** Processes of which two runs share a season or a step, so that a link between them is no false claim. */
 const SHARED = /season|level shift/u
 
 export function countsFor(method: Judged, process: Process): boolean {
@@ -36,7 +36,7 @@ async function claims(
   return grade === 'firm' || grade === 'likely'
 }
 
-/** A tenth of the rows of a process with gaps, without the first and the last, is left out. */
+/** Returns the rows of a process. One with gaps lacks a tenth of them, but not the first and the last. */
 function rowsOf(process: Process, random: Random, n: number): number[] {
   const rows = Array.from({ length: n }, (_, row) => row)
   return process.gaps ? rows.filter((row) => row === 0 || row >= n - 2 || random() > 0.1) : rows
@@ -59,7 +59,7 @@ export async function runClaims(
   return found
 }
 
-/** Sizes of effects: of a last day in standard deviations, of a correlation. */
+/** Returns the sizes of effects: of a last day in standard deviations, or of a correlation. */
 export const sizesOf = (method: Judged): number[] => (method === 'compare' ? [3, 5, 8] : [0.3, 0.5])
 
 export const effectOf = (method: Judged, size: number): string =>
@@ -67,7 +67,7 @@ export const effectOf = (method: Judged, size: number): string =>
 
 const NOISE = PROCESSES.find(({ name }) => name === 'white noise')!
 
-/** How often an effect in normal noise is claimed. */
+/** Counts how often an effect in normal noise is claimed. */
 export async function runHits(
   method: Judged,
   size: number,

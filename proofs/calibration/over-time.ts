@@ -1,4 +1,4 @@
-/** False claims and power of trend, seasonality and changepoints, by the rules that the methods decide by. */
+/** Counts false claims and found effects of trend, seasonality and changepoints, by the rules of the methods. */
 import { calendarSeasons } from '../../packages/engine/series/calendar-seasons.ts'
 import { levelChanges } from '../../packages/engine/series/level-changes.ts'
 import { judgeLine } from '../../packages/engine/series/line.ts'
@@ -10,24 +10,24 @@ export const OVER_TIME = ['trend', 'seasonality', 'changepoints'] as const
 export type OverTime = (typeof OVER_TIME)[number]
 
 export interface OverTimeClaims extends Record<OverTime, number> {
-  /** Series whose season was found. */
+  /** The number of series whose season was found. */
   found: number
 }
 
 const ALPHA = 0.05
 
-/** A tenth of the rows, without the first and the last. */
+/** Returns the rows that stay if a tenth of them, but neither the first nor the last, is left out. */
 function withoutGaps(random: Random, n: number): number[] {
   const rows = Array.from({ length: n }, (_, row) => row)
   return rows.filter((row) => row === 0 || row === n - 1 || random() > 0.1)
 }
 
-/** Whether a process shows its season at this length: as `findSeasons` asks, two years are 730 days. */
+/** Tells whether a process shows its season at this length. Two years are 730 days, as `findSeasons` requires. */
 export function showsSeason({ season }: Process, n: number): boolean {
   return season !== null && n >= 2 * Math.floor(season)
 }
 
-/** How many changes of level `changepoints` lists. */
+/** Returns the number of changes of level that `changepoints` lists. */
 function levelsOf(
   values: readonly number[],
   rows: readonly number[],
@@ -57,7 +57,7 @@ export function overTimeClaims(process: Process, n: number, series: number, seed
   return claims
 }
 
-/** How many series show a slope or a shift of so many standard deviations. */
+/** Counts the series in which a slope or a shift of `size` standard deviations is found. */
 export function effectsFound(
   effect: 'slope' | 'shift',
   size: number,

@@ -1,4 +1,4 @@
-/** docs/calibration.md, made of the cells that were counted. */
+/** Writes docs/calibration.md from the counted cells. */
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Cell } from './cells.ts'
@@ -30,26 +30,26 @@ export const shareOf = ({ counts, series }: Cell, what: string): number => (coun
 const countedProcesses = (method: OverTime) =>
   PROCESSES.filter(({ uncounted }) => !uncounted?.includes(method))
 
-/** Cells of a process whose claims count for a method. */
+/** Returns the cells of the processes whose claims count for a method. */
 export function countedCells(cells: readonly Cell[], method: OverTime): Cell[] {
   const counted = new Set(countedProcesses(method).map(({ name }) => name))
   return cells.filter(({ part, process }) => part === 'over time' && counted.has(process))
 }
 
-/** The mean share over cells, and that of the worst. */
+/** Returns the mean share over cells, and the largest share. */
 export function overAll(cells: readonly Cell[], what: string): { all: number; worst: number } {
   const shares = cells.map((cell) => shareOf(cell, what))
   return { all: shares.reduce((sum, share) => sum + share, 0) / shares.length, worst: Math.max(...shares) }
 }
 
-/** "1,000", or "400 to 1,000" where cells have different numbers. */
+/** Says "1,000", or "400 to 1,000" if cells have different numbers. */
 function rangeOf(cells: readonly Cell[]): string {
   const all = cells.map(({ series }) => series)
   const [least, most] = [Math.min(...all), Math.max(...all)].map((count) => count.toLocaleString('en-US'))
   return least === most ? `${least}` : `${least} to ${most}`
 }
 
-/** How many series, by length where they differ: "1,000 series a cell", "400 series a cell at n = 36, 100 at n = 200". */
+/** Says "1,000 series a cell", or by length "400 series a cell at n = 36, 100 at n = 200". */
 function seriesOf(cells: readonly Cell[]): string {
   const seeds = [...new Set(cells.map(({ seed }) => seed))].join(', ')
   const by = [...Map.groupBy(cells, ({ n }) => n)].map(([n, some]) => ({ n, count: rangeOf(some) }))
@@ -75,7 +75,7 @@ function table(
   ]
 }
 
-/** A table of shares of series: the processes or effects of the cells by length. */
+/** Writes a table of shares of series, with a row for each process or effect and a column for each length. */
 function sharesTable(
   cells: readonly Cell[],
   what: string,
@@ -91,7 +91,7 @@ function sharesTable(
   })
 }
 
-/** Series a cell from which a share says enough. */
+/** The number of series a cell from which a share is reliable. */
 const ENOUGH = 1000
 
 const sentenceOf = (what: string, cells: readonly Cell[], count: string): string => {
@@ -154,7 +154,7 @@ function overTimePage(cells: readonly Cell[]): string[] {
   ]
 }
 
-/** The power of a method by effect and length, and that of other tests at its share of false claims. */
+/** Writes the power of a method by effect and length, beside that of other tests at its share of false claims. */
 function beside(
   cells: readonly Cell[],
   method: 'trend' | 'changepoints',
@@ -254,11 +254,11 @@ function risesPage(cells: readonly Cell[]): string[] {
 export const within = ({ counts }: Cell, level: 80 | 95): number =>
   counts[`within_${level}`]! / counts.values!
 
-/** A forecast of fewer values says that its range is unsure. */
+/** The number of values below which a forecast says that its range is unsure. */
 const LEAST_PROMISED = 24
 const COVERAGE = { least: 0.92, most: 0.98 }
 
-/** Cells whose share lies outside the aim. */
+/** Returns the cells whose share lies outside the aim. */
 export function outside(cells: readonly Cell[]): Cell[] {
   const promised = cells.filter(({ part, n }) => part === 'forecast' && n >= LEAST_PROMISED)
   return promised.filter((cell) => within(cell, 95) < COVERAGE.least || within(cell, 95) > COVERAGE.most)
@@ -328,7 +328,7 @@ function claimsPage(cells: readonly Cell[], method: Judged): string[] {
   ]
 }
 
-/** What a diagnosis and a forecast cost. */
+/** Writes the processor time of a diagnosis and of a forecast. */
 function timesPage(cells: readonly Cell[]): string[] {
   const timed = Object.entries(TIMED).flatMap(([part, sizes]) => sizes.map((size) => ({ part, ...size })))
   const told =

@@ -1,8 +1,8 @@
-/** Simulated series with known content. */
+/** Makes simulated series with known content. */
 
 export type Random = () => number
 
-/** A generator of numbers from 0 to 1 (Mulberry32). */
+/** Returns a generator of numbers from 0 to 1 (Mulberry32). */
 export function randomFrom(seed: number): Random {
   let state = seed >>> 0
   return () => {
@@ -13,7 +13,7 @@ export function randomFrom(seed: number): Random {
   }
 }
 
-/** A normal value (Box and Muller 1958). */
+/** Draws a normal value (Box and Muller 1958). */
 export function normal(random: Random): number {
   let uniform = random()
   while (uniform === 0) uniform = random()
@@ -53,14 +53,14 @@ export const STEPS = {
 /** What a process contains. */
 export interface Process {
   name: string
-  /** `month` steps by the calendar. */
+  /** The step from row to row. A `month` has the length of the calendar's. */
   step: keyof typeof STEPS
   make(random: Random, n: number): number[]
   /** The period of the season in steps; null without one. */
   season: number | null
   /** Whether a finding of the method is neither true nor false here and does not count. */
   uncounted?: readonly string[]
-  /** Rows that are left out. */
+  /** True if rows are left out. */
   gaps?: boolean
 }
 
@@ -120,7 +120,7 @@ export const PROCESSES: readonly Process[] = [
       season: period,
       make: (random, n) =>
         Array.from({ length: n }, (_, row) => 2 * Math.sin((2 * Math.PI * row) / period) + normal(random)),
-      // Within part of one cycle a wave is a slope and a change of level.
+      // A part of one cycle of a wave is also a slope and a change of level.
       uncounted: ['trend', 'changepoints'],
     }),
   ),
@@ -159,7 +159,7 @@ export const RISES: readonly Process[] = (
   make: (random, n) => Array.from({ length: n }, (_, row) => 20 * way(row / n) + normal(random)),
 }))
 
-/** Growth to ten times, with noise of a twentieth of each value. */
+/** A series that grows to ten times its beginning, with noise of a twentieth of each value. */
 export const GROWTH: Process = {
   name: 'growth to ten times, with noise of 5 %',
   step: 'day',
@@ -167,7 +167,7 @@ export const GROWTH: Process = {
   make: (random, n) => Array.from({ length: n }, (_, row) => 10 ** (row / n) * (1 + normal(random) / 20)),
 }
 
-/** Series of a process, without a tenth of the rows where it has gaps. */
+/** Yields the series of a process. One with gaps lacks a tenth of the rows. */
 export function* seriesOf(process: Process, n: number, series: number, seed: number) {
   const random = randomFrom(seed)
   for (let count = 0; count < series; count++) {
@@ -179,7 +179,7 @@ export function* seriesOf(process: Process, n: number, series: number, seed: num
   }
 }
 
-/** Effects that a method should find, by their size in standard deviations of the noise. */
+/** The effects that a method should find, by their size in standard deviations of the noise. */
 export const EFFECTS: Record<
   'shift' | 'spike' | 'slope',
   (random: Random, n: number, size: number) => number[]

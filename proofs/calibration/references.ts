@@ -1,30 +1,31 @@
 /**
- * Known tests beside the methods over time. Each gets the same share of false claims as the method: its threshold is
- * raised until it makes no more over all its processes, and no process has more than the method's worst.
+ * Compares known tests with the methods over time at the same share of false claims. The threshold of a test is raised
+ * until it claims no more than the method over all processes, and in no process more than the method's worst.
  */
 import { generalisedEsd } from '../../packages/engine/numeric/outliers.ts'
 import { EFFECTS, PROCESSES, type Process, randomFrom, seriesOf } from './processes.ts'
 
-/** Grows with the effect. */
+/** Returns a number that grows with the effect. */
 type Statistic = (values: readonly number[], rows: readonly number[]) => number
 
-/** Series of each effect that a test is tried on, and at least of each process. */
+/** The number of series of each effect on which a test is tried, and the least number of each process. */
 export const BESIDE = 200
-/** Series of all processes by which a threshold is set. */
+/** The number of series, over all processes, by which a threshold is set. */
 const BY_WHICH = 2000
 
 export interface Held {
   processes: readonly Process[]
   n: number
-  /** Of false claims over all processes, and in the process with most. */
+  /** The share of false claims over all processes. */
   all: number
+  /** The share in the process with most. */
   worst: number
   seed: number
 }
 
 /**
- * Returns, by size, the share of series with the effect that exceed a threshold which only so many series without it
- * exceed.
+ * Returns for each size the share of the series with the effect in which the test finds it. Its threshold is one that
+ * only the allowed share of series without the effect exceeds.
  */
 export function foundBeside(
   statistic: Statistic,
@@ -53,13 +54,16 @@ export function foundBeside(
 
 export const WHITE_NOISE = PROCESSES.filter(({ name }) => name === 'white noise')
 
-/** The farthest value in standard deviations (Rosner, Technometrics 25, 1983). */
+/** Returns the distance of the farthest value in standard deviations (Rosner, Technometrics 25, 1983). */
 export const farthest: Statistic = (values) => generalisedEsd(values, 1, 0.05).steps[0]?.statistic ?? 0
 
-/** The t of a slope by least squares. */
+/** Returns the t of a slope by least squares. */
 export const slope: Statistic = (values, rows) => slopeOver(values, rows, () => 0)
 
-/** The same with errors after Newey and West (Econometrica 55, 1987), of 4 (n / 100)^(2/9) lags (Review of Economic Studies 61, 1994). */
+/**
+ * Returns the t of a slope with errors after Newey and West (Econometrica 55, 1987), over 4 (n / 100)^(2/9) lags
+ * (Review of Economic Studies 61, 1994).
+ */
 export const slopeBesideLags: Statistic = (values, rows) =>
   slopeOver(values, rows, (n) => Math.floor(4 * (n / 100) ** (2 / 9)))
 
@@ -81,7 +85,10 @@ function slopeOver(values: readonly number[], rows: readonly number[], lags: (n:
   return Math.abs(estimate) / (Math.sqrt(variance) / squares)
 }
 
-/** The farthest sum of residuals about the mean (Ploberger and Kramer, Econometrica 60, 1992), over their long-run variance. */
+/**
+ * Returns the farthest sum of residuals about the mean over their long-run variance (Ploberger and Kramer, Econometrica
+ * 60, 1992).
+ */
 export const cusum: Statistic = (values) => {
   const n = values.length
   const away = values.map((value) => value - meanOf(values))
@@ -92,15 +99,15 @@ export const cusum: Statistic = (values) => {
 }
 
 /**
- * The gain of one change of level, the first that PELT takes (Killick, Fearnhead and Eckley, JASA 107, 2012), in variances of the
- * noise as the differences of neighbours show it.
+ * Returns the gain of one change of level, the first that PELT takes (Killick, Fearnhead and Eckley, JASA 107, 2012),
+ * in units of the variance of the noise, which is estimated from the differences of neighbours.
  */
 export const oneChange: Statistic = (values) => {
   const steps = values.slice(1).map((value, row) => (value - values[row]!) ** 2)
   return gainOf(values) / (sumOf(steps) / 2 / steps.length)
 }
 
-/** The same with the variance of the noise known to be 1. */
+/** Returns the gain of one change of level if the variance of the noise is known to be 1. */
 export const oneChangeInNoise: Statistic = (values) => gainOf(values)
 
 function gainOf(values: readonly number[]): number {
@@ -114,7 +121,7 @@ function gainOf(values: readonly number[]): number {
   return most
 }
 
-/** n times the long-run variance of values about 0, by Bartlett's weights. */
+/** Returns n times the long-run variance of values about 0, by Bartlett's weights. */
 function longRun(values: readonly number[], lags: number): number {
   let sum = sumOf(values.map((value) => value * value))
   for (let lag = 1; lag <= lags; lag++)

@@ -1,4 +1,4 @@
-/** False alarms of `anomalies` on simulated series, and spikes found. */
+/** Counts false alarms of `anomalies` on simulated series, and the spikes that it finds. */
 import { calendarSeasons } from '../../packages/engine/series/calendar-seasons.ts'
 import { levelChanges } from '../../packages/engine/series/level-changes.ts'
 import { findSeasons, seasonColumns } from '../../packages/engine/series/seasons.ts'
@@ -10,7 +10,7 @@ export const SPIKES = [1, 2, 3, 5, 8]
 
 const FIRST_DAY = Date.UTC(2020, 0, 1) / 86_400_000
 
-/** Looks for what stands out as the method does. */
+/** Tells whether a value stands out, by the rules of the method. */
 function alarmOf(values: readonly number[], rows: readonly number[], process: Process): boolean {
   const seasons = findSeasons(values, rows, calendarSeasons(STEPS[process.step]))
   const most = Math.min(100, Math.max(1, Math.floor(values.length / 10)))
@@ -42,7 +42,7 @@ function* spikesOf(size: number, n: number, series: number, seed: number) {
   for (let count = 0; count < series; count++) yield EFFECTS.spike(random, n, size)
 }
 
-/** How many spikes of so many standard deviations in normal noise are found. */
+/** Counts the spikes of `size` standard deviations that are found in normal noise. */
 export function spikesFound(size: number, n: number, series: number, seed: number): number {
   let found = 0
   for (const values of spikesOf(size, n, series, seed))

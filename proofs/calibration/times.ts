@@ -12,7 +12,7 @@ import { normal, PROCESSES, type Process, type Random, randomFrom } from './proc
 
 export const DIAGNOSED = 'time of a diagnosis'
 export const FORECAST = 'time of a forecast'
-/** Values, runs of each process, and the most milliseconds that are promised. */
+/** The number of values, the runs of each process, and the most milliseconds that are promised. */
 export const TIMED: Record<string, { n: number; runs: number; most: number }[]> = {
   [DIAGNOSED]: [
     { n: 200, runs: 40, most: 5 },
@@ -23,7 +23,7 @@ export const TIMED: Record<string, { n: number; runs: number; most: number }[]> 
 const WARM = 10
 const DAY = 86_400_000
 
-/** Ten levels, each of its own height. */
+/** Returns a series of ten levels of different heights. */
 const levels = (random: Random, n: number): number[] => {
   let level = 0
   return Array.from({ length: n }, (_, row) => {
@@ -57,7 +57,7 @@ function seriesOf(values: number[], step: Process['step']): Series {
   return { times, positions, values, kind: step === 'hour' ? 'timestamp' : 'date', unit: 1, doubts: [] }
 }
 
-/** Milliseconds of processor time. */
+/** Returns the milliseconds of processor time that a run takes. */
 function cost(run: () => void): number {
   const before = process.cpuUsage()
   run()
@@ -81,12 +81,14 @@ function run(part: string, series: Series): void {
     counts: diagnosis.counts,
     sparse: diagnosis.sparse,
   })
-  // Quantiles are sought when they are read.
+  // Quantiles are computed when they are read, so all are read here.
   for (const { low_80, high_80, low_95, high_95 } of ahead)
     if (low_80 + high_80 + low_95 + high_95 === 0) return
 }
 
-/** Each part over each process; `counts` hold the median in microseconds. A forecast holds its diagnosis. */
+/**
+ * Measures each part over each process. `counts` holds the median in microseconds. A forecast includes its diagnosis.
+ */
 export function timesOf(seed: number): Cell[] {
   return Object.entries(TIMED).flatMap(([part, sizes]) =>
     sizes.flatMap(({ n, runs }) =>

@@ -1,11 +1,17 @@
-/** How often a cause is named beside a forecast where nothing was planted: orders with a season, growth and noise. */
+/**
+ * Counts how often a cause is named beside a forecast of orders with a season, growth and noise, in which nothing was
+ * planted.
+ */
 import { METHODS } from '../../packages/engine/methods/catalog.ts'
 import { seasonal } from '../../packages/engine/methods/drivers-fixture.ts'
 import { outcomeOf } from '../../packages/engine/methods/relation-fixture.ts'
 
 const NOW = '2026-01-15T00:00:00.000Z'
 
-/** Over so many tables by the month, the week and the day each; `most` is the largest share of them. */
+/**
+ * Tries `tables` tables each by the month, the week and the day. Resolves with the rows of the page, and the largest
+ * share.
+ */
 export async function forecastTable(tables: number, seed: number): Promise<{ rows: string[]; most: number }> {
   const rows: string[] = []
   let most = 0

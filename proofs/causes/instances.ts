@@ -43,7 +43,7 @@ export const SETTINGS = {
   },
 } satisfies Record<string, Setting>
 
-/** For each attribute the code that a cause fixes, or -1. */
+/** The code that a cause fixes, for each attribute; -1 if it fixes none. */
 export type Where = number[]
 
 export interface Instance {
@@ -55,7 +55,7 @@ const between = (random: Random, [least, most]: [number, number]): number => lea
 const whole = (random: Random, [least, most]: [number, number]): number =>
   least + Math.floor(random() * (most - least + 1))
 
-/** `planted: false` makes an instance in which nothing happened. */
+/** Makes an instance. With `planted: false` nothing happened in it. */
 export function instanceOf(setting: Setting, random: Random, planted = true): Instance {
   const { sizes } = setting
   const n = sizes.reduce((product, size) => product * size, 1)
@@ -111,7 +111,7 @@ export function holds(leaves: Leaves, where: Where, leaf: number): boolean {
   return where.every((code, attribute) => code < 0 || leaves.codes[attribute]![leaf] === code)
 }
 
-/** Elements of one cuboid that share no value with earlier ones; null if the draw does not do. */
+/** Draws elements of one cuboid that share no value with earlier ones. Returns null if the draw does not allow that. */
 function place(
   leaves: Leaves,
   level: number,

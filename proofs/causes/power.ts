@@ -15,13 +15,13 @@ export interface Case {
    */
   events: number | null
   noise: number
-  /** The first value, the first combination or all. */
+  /** The part that fell: the first value, the first combination or everything. */
   planted: 'value' | 'combination' | 'all'
   factor: number
 }
 
 export interface Outcomes {
-  /** Shares of the instances. */
+  /** The shares of the instances. */
   found: number
   false: number
   in_all: number
@@ -79,7 +79,7 @@ const NOISES: Pick<Case, 'events' | 'noise'>[] = [
   { events: null, noise: 0.15 },
 ]
 
-/** A row for each case, and the largest share in which the fall of one part is told as one of all. */
+/** Returns a row for each case, and the largest share in which the fall of one part is reported as one of all parts. */
 export function powerTable(instances: number, seed: number): { rows: string[]; wrong: number } {
   let most = 0
   const shown = (share: number): string => `${Math.round(100 * share)}`

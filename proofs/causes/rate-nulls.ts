@@ -1,7 +1,7 @@
 /**
- * How often `drivers` names a cause of a ratio in tables in which nothing happened: sales per visit of some combinations, before and
- * after, as one row for each combination, as one for each day, or as one for each visit. Each rate strays by chance alone (binomial), or
- * by more: by shocks of each combination and side, or of each day.
+ * Counts how often `drivers` names a cause of a ratio in tables in which nothing happened. The tables hold sales per
+ * visit of some combinations, before and after, as one row for each combination, day or visit. Rates vary by chance
+ * alone (binomial), or also by shocks of each combination and side, or of each day.
  */
 import { causesOf } from '../../packages/engine/methods/drivers/causes.ts'
 import { emptySums, type Sums } from '../../packages/engine/methods/drivers/leaf-rows.ts'
@@ -12,7 +12,7 @@ import { combinationsOf, draw, earlierChanges, type Kind, SIDES, shareTable } fr
 
 export interface Rows extends Kind {
   rows: 'one' | 'days' | 'visits'
-  /** Visits of a middle combination on one side. */
+  /** The visits of a middle combination on one side. */
   visits: number
   /** The standard deviation of a rate's own shock on one side, or on one day, as a share of the rate. */
   shock: number
@@ -83,7 +83,10 @@ export function rateTable(
   return { table: { ...combinations, before, after }, history }
 }
 
-/** Of `tables` tables from `first` on, those in which any cause is named, and those in which the first combination is. */
+/**
+ * Counts, among `tables` tables from `first` on, those in which any cause is named, and those in which the first
+ * combination is.
+ */
 export function namedIn(asked: Rows, sizes: readonly number[], tables: number, seed: number, first = 0) {
   let [any, found] = [0, 0]
   const by = sizes.map((_, at) => `d${at}`)
@@ -101,6 +104,6 @@ export function namedIn(asked: Rows, sizes: readonly number[], tables: number, s
   return { any, found }
 }
 
-/** The table of ratios, over `tables` tables of each kind and shape from `first` on. */
+/** Returns the page's table of ratios, over `tables` tables of each kind and shape from `first` on. */
 export const namedInRates = (tables: number, seed: number, first: number) =>
   shareTable(RATE_KINDS, RATE_SHAPES, tables, (kind, sizes) => namedIn(kind, sizes, tables, seed, first).any)

@@ -1,17 +1,19 @@
 /**
- * How often a scan of a ratio (`anomalies` with a list `by`) tells of an event: orders per visit of 4 countries and 3 channels by day,
- * few on Sundays, each number of orders drawn by Poisson's law. All rates of a day may stray together, and each rate by itself,
- * by shocks that are normal, with the tails of a t with 3 degrees of freedom, or persistent (autoregressive, 0.6).
+ * Counts how often a scan of a ratio (`anomalies` with a list `by`) reports an event. The tables hold orders per visit
+ * of 4 countries and 3 channels by day, few on Sundays, each number of orders drawn by Poisson's law. The rates of a day
+ * may vary together, and each rate by itself. Shocks are normal, have the tails of a t with 3 degrees of freedom, or
+ * are persistent (autoregressive, 0.6).
  */
 import { METHODS } from '../../packages/engine/methods/catalog.ts'
 import { columnsOf, outcomeOf } from '../../packages/engine/methods/relation-fixture.ts'
 import { normal, poisson, type Random, randomFrom, student3 } from '../calibration/processes.ts'
 
 export interface Rates {
-  /** Visits beside those of a table with 120 orders a day of the combination that falls. */
+  /** The visits as a multiple of those of a table with 120 orders a day of the combination that falls. */
   visits: number
-  /** The standard deviation of what all rates of a day have in common, and of each rate's own shock, as shares of the rate. */
+  /** The standard deviation of the shock that all rates of a day share, as a share of the rate. */
   day: number
+  /** The standard deviation of each rate's own shock, as a share of the rate. */
   shock: number
   law: 'normal' | 't3' | 'ar'
 }
@@ -44,7 +46,7 @@ const CHANNELS = [
 const RATE = 0.04
 const dayAt = (at: number): Date => new Date(Date.UTC(2026, 0, 1 + at))
 
-/** Shocks of one rate with a standard deviation of 1. */
+/** Returns a generator of the shocks of one rate, with a standard deviation of 1. */
 function shocks(law: Rates['law'], random: Random): () => number {
   let state = normal(random)
   if (law === 'normal') return () => normal(random)
@@ -52,7 +54,10 @@ function shocks(law: Rates['law'], random: Random): () => number {
   return () => (state = 0.6 * state + 0.8 * normal(random))
 }
 
-/** Columns of a table: a row for each day and combination. `sd`: by how many standard deviations DE's paid rate falls on one day. */
+/**
+ * Makes a table with a row for each day and combination. `sd`: the standard deviations by which DE's paid rate falls on
+ * one day.
+ */
 function ratesTable({ visits, day, shock, law }: Rates, sd: number, random: Random) {
   const table = {
     day: [] as string[],
@@ -84,7 +89,10 @@ function ratesTable({ visits, day, shock, law }: Rates, sd: number, random: Rand
 
 const ASKED = { time: 'day', numerator: 'orders', denominator: 'visits', by: ['country', 'channel'] }
 
-/** Of `tables` tables from `first` on how many have an event, and how many one that names the part that fell on its day. */
+/**
+ * Counts, among `tables` tables from `first` on, those with an event, and those with one that names the part that fell
+ * on its day.
+ */
 export async function eventsOf(
   asked: Rates,
   sd: number,
@@ -111,7 +119,10 @@ export async function eventsOf(
 
 const FALLS = [3, 6]
 
-/** A row for each kind (falls over a third of the tables), and the largest share of tables without an event that have one. */
+/**
+ * Returns a row for each kind (falls over a third of the tables), and the largest share of tables in which an event is
+ * reported though none was planted.
+ */
 export async function scanTable(
   tables: number,
   seed: number,

@@ -1,8 +1,8 @@
 /**
- * How often `drivers` names a cause of a sum in tables in which nothing happened: counts or amounts of some
- * combinations, before and after, as one row for each combination or as one for each event. Each varies by chance
- * (Poisson's law), by shocks of its own on each side, or by shocks that all parts of a value share. Everything fell by
- * a tenth.
+ * Counts how often `drivers` names a cause of a sum in tables in which everything fell by a tenth and no part stands
+ * out. The tables hold counts or amounts of some combinations, before and after, as one row for each combination or for
+ * each event. Each varies by chance (Poisson's law), by shocks of its own on each side, or by shocks that all parts of
+ * a value share.
  */
 import { causesOf } from '../../packages/engine/methods/drivers/causes.ts'
 import { emptySums, type Sums } from '../../packages/engine/methods/drivers/leaf-rows.ts'
@@ -14,11 +14,11 @@ import { combinationsOf, draw, earlierChanges, type Kind, SIDES, shareTable } fr
 export interface Parts extends Kind {
   /** A row for each combination, or for each event. */
   rows: 'one' | 'events'
-  /** Events of a middle combination on one side; null: amounts, without chance of their own. */
+  /** The events of a middle combination on one side. Null for amounts, which do not vary by chance themselves. */
   events: number | null
   /** The standard deviation of a combination's shock on one side, as a share. */
   shock: number
-  /** The same of a shock that all combinations of a value of the first column share. */
+  /** The standard deviation of a shock that all combinations of a value of the first column share. */
   shared?: number
 }
 
@@ -87,7 +87,10 @@ export function sumTable(
   return { table: { ...combinations, before, after }, history }
 }
 
-/** Of `tables` tables from `first` on, those in which any cause is named, those in which the first value is, and those with another. */
+/**
+ * Counts, among `tables` tables from `first` on, those in which any cause is named, the first value is named, and
+ * another cause is.
+ */
 export function namedIn(asked: Parts, sizes: readonly number[], tables: number, seed: number, first = 0) {
   const counted = { any: 0, found: 0, other: 0 }
   const by = sizes.map((_, at) => `d${at}`)
@@ -102,6 +105,6 @@ export function namedIn(asked: Parts, sizes: readonly number[], tables: number, 
   return counted
 }
 
-/** The table of sums, over `tables` tables of each kind and shape from `first` on. */
+/** Returns the page's table of sums, over `tables` tables of each kind and shape from `first` on. */
 export const namedInSums = (tables: number, seed: number, first: number) =>
   shareTable(SUM_KINDS, SUM_SHAPES, tables, (kind, sizes) => namedIn(kind, sizes, tables, seed, first).any)

@@ -1,4 +1,4 @@
-/** What the simulated tables of sums and of ratios share: their combinations, their two sides, and counts. */
+/** The parts that the simulated tables of sums and of ratios share: combinations, two sides, and counts. */
 import type { Sums } from '../../packages/engine/methods/drivers/leaf-rows.ts'
 import type { Earlier, Table } from '../../packages/engine/methods/drivers/leaves.ts'
 import type { Sides } from '../../packages/engine/methods/drivers/sides.ts'
@@ -14,11 +14,11 @@ export const SIDES: Sides = {
   unfinished: null,
 }
 
-/** A count by Poisson's law. Large ones are drawn by the normal law. */
+/** Draws a count by Poisson's law, or a large one by the normal law. */
 export const draw = (random: Random, mean: number): number =>
   mean < 400 ? poisson(random, mean) : Math.max(0, Math.round(mean + Math.sqrt(mean) * normal(random)))
 
-/** Every combination of attributes with so many values each. */
+/** Returns every combination of attributes, which have `sizes` values each. */
 export function combinationsOf(sizes: readonly number[]): Omit<Table, 'before' | 'after'> {
   const n = sizes.reduce((product, size) => product * size, 1)
   const codes = sizes.map((size, attribute) => {
@@ -29,7 +29,10 @@ export function combinationsOf(sizes: readonly number[]): Omit<Table, 'before' |
   return { codes, names, rare: sizes.map(() => -1), kept: null, n }
 }
 
-/** Returns `earlier` changes before the one that ends with `before`, the latest first. `side` draws the leaves of one side. */
+/**
+ * Returns `earlier` changes before the one that ends with `before`, the latest first. `side` draws the leaves of one
+ * side.
+ */
 export function earlierChanges(earlier: number, before: Sums, side: () => Sums): Earlier[] {
   const history: Earlier[] = []
   for (let next = before; history.length < earlier; next = history.at(-1)!.before)
@@ -39,9 +42,9 @@ export function earlierChanges(earlier: number, before: Sums, side: () => Sums):
 
 /** A kind of simulated tables. */
 export interface Kind {
-  /** What the first value or combination is multiplied by, after. */
+  /** The factor of the first value or combination on the side after. */
   fall?: number
-  /** Earlier changes that are known, too. */
+  /** The number of earlier changes that are also known. */
   earlier?: number
   /**
    * Whether shocks exceed what rows and few parts can show. The share of named causes is then printed without a
@@ -51,8 +54,8 @@ export interface Kind {
 }
 
 /**
- * A row for each kind, a column for each shape: the share of tables in which a cause is named; and the largest that is
- * promised. `named` counts these tables; it is not called if there are no `tables`.
+ * Returns a row for each kind and a column for each shape, with the share of tables in which a cause is named, and the
+ * largest share that is promised. `named` counts these tables. It is not called if there are no `tables`.
  */
 export function shareTable<K extends Kind>(
   kinds: Record<string, K>,

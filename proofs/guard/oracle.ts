@@ -2,14 +2,11 @@
  * Finds what a statement touches, without the guard's lists. Two ways, and both must find nothing:
  *
  * - The plan. DuckDB binds the statement (json_serialize_plan, unoptimized). Each scan must be of a source, of rows
- *   that stand in
- *   the statement itself, or of a function that makes rows from its arguments; no function may be one that DuckDB
- *   itself calls
- *   volatile or steady within one query only.
+ *   that stand in the statement itself, or of a function that makes rows from its arguments. No function may be one
+ *   that DuckDB itself calls volatile, or steady within one query only.
  * - Two worlds. Both hold the same sources; all else differs (views, types, macros, databases, variables, settings,
- *   temporary
- *   folder, the time). The statement must give the same rows or the same error in both, and neither may try to open a
- *   file.
+ *   temporary folder, the time). The statement must give the same rows or the same error in both, and neither may try
+ *   to open a file.
  */
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'

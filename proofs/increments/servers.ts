@@ -1,4 +1,4 @@
-/** The databases over which histories are tried, each its real engine, started or connected once for all of them. */
+/** The databases over which histories are tried. Each is a real one, started or connected once for all histories. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import path from 'node:path'
@@ -23,14 +23,14 @@ export interface Started extends Tried {
 }
 
 export interface TriedKind {
-  /** Why it cannot be tried; null if it can. */
+  /** Returns the reason why it cannot be tried; null if it can. */
   missing(): string | null | Promise<string | null>
-  /** Histories at once. */
+  /** The number of histories at once. */
   lanes: number
   start(folder: string): Promise<Started>
 }
 
-/** An analysis process gets its sockets from its parent; here there is none. */
+/** Opens sockets in this process, because there is no parent that would open them. */
 function openSocketsHere(): void {
   openSocketsWith(async ({ host, port }) => {
     const socket = connect(port, host)
@@ -41,7 +41,7 @@ function openSocketsHere(): void {
 
 const sqlite: TriedKind = {
   missing: () => null,
-  // One that writes waits for all that read.
+  // A writer of SQLite waits for all readers.
   lanes: 1,
   async start(folder) {
     const database = new DatabaseSync(path.join(folder, 'tried.db'))
@@ -113,7 +113,7 @@ const mariadb: TriedKind = {
 
 const clickhouse: TriedKind = {
   missing: missingClickhouse,
-  // Under load, its engine without a server was seen to give a file that cannot be read, also to one alone.
+  // Under load the engine without a server sometimes gave a file that cannot be read.
   lanes: 1,
   async start() {
     const { url, user, password, database } = clickhouseServer()

@@ -1,4 +1,6 @@
-/** Compares the certified values of NIST's Statistical Reference Datasets with those of describe, regression and anova. */
+/**
+ * Compares the certified values of NIST's Statistical Reference Datasets with those of describe, regression and anova.
+ */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { anova } from '../../packages/engine/methods/anova.ts'
@@ -66,11 +68,11 @@ export interface NistTable {
   columns: Record<string, readonly number[]>
   options: Record<string, unknown>
   expected: Certified
-  /** Digits that the data as doubles allow. */
+  /** The digits that the data allow as doubles. */
   limit: Certified
 }
 
-/** Every set, but for the largest of anova, whose ten thousand rows tell what the smaller ones do. */
+/** Returns every set except the largest of anova, whose ten thousand rows show what the smaller ones show. */
 export function nistTables(): NistTable[] {
   const found: NistTable[] = []
   for (const [set, { values, certified, limit }] of Object.entries(nist.univariate)) {

@@ -46,7 +46,7 @@ ${EXPERIMENTS}`
 
 const NAMES: Readonly<Record<string, string>> = { mysql: 'MySQL, MariaDB' }
 
-/** What each database keeps of NIST's sets. */
+/** Writes the digits that each database keeps of NIST's sets. */
 function engines(): string {
   const all = JSON.parse(readFileSync(path.join(import.meta.dirname, 'engines.json'), 'utf8')) as Record<
     string,

@@ -1,8 +1,8 @@
 /**
- * Loaded before test/commands/command-process.ts: commands that run a template here share one pool, which stays. The start of
- * its process, anew for each command, takes most of their processor time. It has no walls, because a walled process
- * sees only the folders of its first task, and a task with other folders would start another process. cli.test.ts tests
- * the start and end of walled processes.
+ * Lets the commands of test/commands/command-process.ts, which loads this file first, share one pool. A start of an
+ * analysis process for each command would take most of their processor time. The pool has no walls, because a walled
+ * process sees only the folders of its first task, and a task with other folders would start another process. cli.test.ts
+ * tests the start and end of walled processes.
  */
 import { mkdtempSync } from 'node:fs'
 import { registerHooks } from 'node:module'
@@ -18,11 +18,11 @@ registerHooks({
   },
 })
 
-/** Outlives the folders that commands give their pools. */
+/** The temporary folder of the pool. It outlives the folders that commands give their pools. */
 const tempRoot = mkdtempSync(path.join(process.env.ASSAY_TEST_FOLDER ?? tmpdir(), 'pool-'))
 const pools = new Map<string, Pool>()
 
-/** The pool of these caps, the same for each command. It stops with its process. */
+/** Returns the pool of these caps, the same for each command. It stops with its process. */
 export function createPool(options: PoolOptions): Pool {
   const made = JSON.stringify([options.caps, options.narrator === undefined])
   const pool = pools.get(made) ?? openPool({ ...options, tempRoot, jail: 'off' })

@@ -14,7 +14,9 @@ import type { ChartOptions } from '../../packages/engine/charts/points.ts'
 import { makeChart } from '../../packages/engine/charts/spec.ts'
 import type { Row } from '../../packages/engine/values/value.ts'
 
-/** Lines of the grid and of axes, and the edges around letters, tell nothing by themselves. */
+/**
+ * The colours of grid lines, axes and the edges around letters. They carry no information, so they need no contrast.
+ */
 const PLAIN: readonly string[] = [AXIS, GRID, PAGE]
 const LEAST = { text: 4.5, mark: 3 }
 
@@ -77,11 +79,14 @@ interface Painted {
   kind: 'text' | 'mark'
   color: string
   opacity: number
-  /** The element, to tell which it is. */
+  /** The element, for the message of a failure. */
   told: string
 }
 
-/** Returns what a drawing paints. Shades, such as bands and cells, are left out: their values are in text beside them. */
+/**
+ * Returns the painted elements of a drawing. Shades, such as bands and cells, are left out, because their values are in
+ * text beside them.
+ */
 function paintedIn(svg: string): Painted[] {
   return [...svg.matchAll(/<(text|path|rect|line|circle)\b([^>]*)>/g)].flatMap(
     ([told, tag, given]): Painted[] => {

@@ -1,4 +1,4 @@
-/** The receivers of docs/receivers/ hold what they show: each runs as it stands, where its language is on the machine. */
+/** Runs each receiver of docs/receivers/ as it is written, if its language is on the machine. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -20,7 +20,7 @@ after(() => {
 const SHARED = newSigningSecret('v1')
 const PAIR = newSigningSecret('v1a')
 const OTHER = newSigningSecret('v1')
-/** Anew for each message: what comes before, a compiler among it, may take minutes. */
+/** Returns the present second. It is read for each message, because a compiler before it may take minutes. */
 const now = (): number => Math.floor(Date.now() / 1000)
 
 interface Signed {

@@ -160,7 +160,7 @@ function assertProvenance(name: string, findings: Findings): void {
   for (const number of numbers) assert.ok(written.includes(number), `${name}: ${number} has no origin`)
 }
 
-/** Golden results are made at one clock, in UTC. The long form, "npm run proof -- clocks", tries more clocks. */
+// Golden results are made at one clock, in UTC. The long form, "npm run proof -- clocks", tries more clocks.
 test('each template runs to its golden result in another time zone and language and at another clock', async () => {
   const names = Object.keys(galleryTasks())
   assert.deepEqual(

@@ -1,4 +1,4 @@
-/** Generated files are up to date with their sources. */
+/** Checks that generated files are up to date with their sources. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -7,7 +7,10 @@ import { CODE_NAMES } from '../../packages/engine/verdicts/codes.ts'
 import { SITUATIONS, toldOf } from '../sentences/page.ts'
 import { GENERATED } from './generated.ts'
 
-/** Its test has the figures that it is made of, or a part of them: the whole of docs/files.md is "npm run proof -- polluted". */
+/**
+ * Pages that other tests compare, because those have their figures at hand. Of docs/files.md they have a part; `npm run
+ * proof -- polluted` compares all of it.
+ */
 const ELSEWHERE = ['docs/accuracy.md', 'docs/files.md']
 const files = Object.fromEntries(Object.entries(GENERATED).filter(([file]) => !ELSEWHERE.includes(file)))
 

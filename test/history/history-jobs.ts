@@ -1,4 +1,4 @@
-/** Checks of one job: it ends exactly once, has one insight, and its attempts follow one another. */
+/** Checks one job: it ends exactly once, has one insight, and its attempts follow one another. */
 import { isFinal, mayMove } from '@assay/model/job'
 import type { JobStory, Of, SeenJob } from './history.ts'
 import { groupBy } from './history-order.ts'

@@ -1,4 +1,4 @@
-/** Checks of one job: its events follow its states, and each reached every matching webhook. */
+/** Checks the messages of one job: its events follow its states, and each reached every matching webhook. */
 import { ENDING_EVENTS } from '@assay/model/event'
 import { isFinal } from '@assay/model/job'
 import type { JobStory, Of, Subscription } from './history.ts'

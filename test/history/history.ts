@@ -168,7 +168,10 @@ function storyTeller(entries: Entry[]): (id: string) => JobStory {
   })
 }
 
-/** One creation is one job, however often it was requested and whether or not its answers arrived. */
+/**
+ * Returns the faults if a creation did not make exactly one job, however often it was requested and whether its answers
+ * arrived.
+ */
 function keyFaults(created: Of<'created'>[], kept: Of<'kept'>[], asked: Of<'asked'>[]): string[] {
   const made = [...created, ...kept]
   const byKey = groupBy(made, (entry) => entry.key)
@@ -188,7 +191,7 @@ function keyFaults(created: Of<'created'>[], kept: Of<'kept'>[], asked: Of<'aske
   ]
 }
 
-/** No answer shows a job before a request to create it was sent. */
+/** Returns the faults if an answer shows a job before a request to create it was sent. */
 function originFaults(entries: Known[], asked: Of<'asked'>[]): string[] {
   const firstAsked = new Map<string, number>()
   for (const { key, begun } of asked) firstAsked.set(key, Math.min(begun, firstAsked.get(key) ?? begun))
@@ -204,7 +207,10 @@ function originFaults(entries: Known[], asked: Of<'asked'>[]): string[] {
   })
 }
 
-/** An accepted job exists until a request to delete it is sent, and no longer once that has succeeded. */
+/**
+ * Returns the faults if an accepted job is missing before a request to delete it was sent, or exists after its
+ * deletion.
+ */
 function lossFaults(entries: Entry[]): string[] {
   const asks = groupBy(pick(entries, 'deleting'), (entry) => entry.assignment_id)
   const deletedAt = new Map(pick(entries, 'deleted').map((entry) => [entry.assignment_id, entry.ended]))

@@ -4,7 +4,7 @@ import { NOISE, type Situation, series } from './situation.ts'
 const orders = { time: 't', value: 'orders' }
 const NORMAL =
   'sqrt(-2 * ln((hash(i, 3) % 9973 + 1) / 9974.0)) * cos(6.2831853 * (hash(i, 11) % 9973) / 9973.0)'
-/** No order on three days of four, and 1 to 6 orders on the others. */
+/** SQL of orders that come on one day of four, 1 to 6 of them. */
 const SOME = 'case when hash(i, 5) % 4 > 0 then 0 else 1 + hash(i, 9) % 6 end'
 const over = (is: string, sql: string, more: Partial<Situation> = {}): Situation[] =>
   ['trend', 'changepoints', 'anomalies', 'forecast'].map((method) => ({

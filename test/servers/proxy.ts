@@ -11,7 +11,7 @@ export interface Target {
 
 export interface Proxy {
   port: number
-  /** Open connections, including the frozen ones. */
+  /** Returns the number of open connections, including the frozen ones. */
   open(): number
   /** Freezes the present connections: they stay open and forward nothing more. New ones are forwarded. */
   freeze(): void

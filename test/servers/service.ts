@@ -9,13 +9,16 @@ import path from 'node:path'
 import { readServerFile } from '../../packages/cli/server-file.ts'
 
 const root = path.dirname(path.dirname(import.meta.dirname))
-/** The command: of the program that the run of the tests has made (program.ts), or of the clone. */
+/**
+ * The path of the command: that of the program which the run of the tests has made (program.ts), or that of the clone.
+ */
 export const assay = path.join(process.env.ASSAY_TEST_PROGRAM ?? root, 'bin', 'assay.js')
 
 export interface Service {
   url: string
-  /** The process that was started, and the one that serves (the same without a wrapper). */
+  /** The id of the process that was started. */
   wrapper: number
+  /** The id of the process that serves, which is the same without a wrapper. */
   server: number
   /** What it printed on stdout, and said on stderr. */
   banner(): string
@@ -35,13 +38,13 @@ export interface ServiceOptions {
   within?: string
 }
 
-/** A temporary folder for a test; the returned function removes it. */
+/** Makes a temporary folder for a test. The returned function removes it. */
 export function temporaryFolder(): { folder: string; remove(): void } {
   const folder = mkdtempSync(path.join(tmpdir(), 'assay-test-'))
   return { folder, remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }) }
 }
 
-/** The environment without any setting of ours, so that a test sees only its own. */
+/** Returns the environment without any setting of Assay, so that a test has only its own. */
 export function cleanEnvironment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('ASSAY_'))
   return { ...Object.fromEntries(kept), ...extra }
@@ -51,7 +54,7 @@ function exitOf(child: ChildProcess): Promise<number | string> {
   return new Promise((resolve) => child.on('exit', (code, signal) => resolve(code ?? signal ?? 'unknown')))
 }
 
-/** Longer than any service takes to stop. */
+/** A time in milliseconds that is longer than any service takes to stop. */
 const STOP_MS = 180_000
 
 /** Kills a process that does not end, so that no test waits for it forever. */
@@ -64,7 +67,10 @@ function endStubborn(child: ChildProcess, name: string, log: () => string): void
   child.once('exit', () => clearTimeout(late))
 }
 
-/** Only a node that serves the API of its own store writes it: others have no wrapper here. */
+/**
+ * Returns the id of the process that serves. Only a node that serves the API of its own store writes it; other nodes
+ * have no wrapper here.
+ */
 function serverOf(home: string): number {
   return readServerFile(home, process.env)!.pid
 }
@@ -140,7 +146,7 @@ function statOf(pid: number): string {
   }
 }
 
-/** Every process below the given one, by /proc (Linux). */
+/** Returns the ids of all processes below the given one, by /proc (Linux). */
 export function descendants(pid: number): number[] {
   const parents = new Map<number, number>()
   for (const name of readdirSync('/proc')) {
@@ -152,7 +158,7 @@ export function descendants(pid: number): number[] {
   return below(pid)
 }
 
-/** Every living process of the group, by /proc (Linux; none elsewhere). */
+/** Returns the ids of all living processes of the group, by /proc (Linux; none elsewhere). */
 export function membersOf(group: number): number[] {
   if (!existsSync('/proc')) return []
   return readdirSync('/proc').flatMap((name) => {
@@ -162,7 +168,10 @@ export function membersOf(group: number): number[] {
   })
 }
 
-/** Polls until the condition holds; there is no signal for what another process does. `ms` is a guard against hanging only. */
+/**
+ * Polls until the condition holds, because other processes send no signal. Rejects after `ms`, which only guards
+ * against hanging.
+ */
 export async function eventually(
   holds: () => boolean | Promise<boolean>,
   what: string,
@@ -175,7 +184,7 @@ export async function eventually(
   }
 }
 
-/** What the promise resolves with. Rejects after `ms`, which is a guard against hanging only. */
+/** Resolves with the result of the promise. Rejects after `ms`, which only guards against hanging. */
 export function within<T>(promise: Promise<T>, what: string, ms = 120_000): Promise<T> {
   let timer: NodeJS.Timeout
   const late = new Promise<never>((_, reject) => {

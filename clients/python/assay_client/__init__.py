@@ -1,4 +1,4 @@
-"""The client of Assay's HTTP interface: jobs, insights, schedules, files, webhooks. Python's own library and nothing else."""
+"""The client of Assay's HTTP interface: jobs, insights, schedules, files, webhooks. It needs only Python's own library."""
 
 from .asynchronous import AsyncClient
 from .client import Client, etag_of

@@ -1,4 +1,4 @@
-"""The client for asyncio. Its requests wait in threads of its own, so it needs no library."""
+"""The client for asyncio. It runs each request in a thread, so it needs no further library."""
 
 from __future__ import annotations
 

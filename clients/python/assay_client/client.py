@@ -86,7 +86,7 @@ def _body(error: urllib.error.HTTPError) -> bytes:
 
 
 class _Connection(http.client.HTTPConnection):
-    """Reads the answer of a service that refuses an upload before its end and closes the connection."""
+    """A connection that still reads the answer if the service refuses an upload before its end and closes the connection."""
 
     def request(self, *args: Any, **named: Any) -> None:
         try:

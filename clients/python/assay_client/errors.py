@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 
 
 class AssayError(Exception):
-    """A refusal of the service, or no usable answer: the code "unreachable" or "timeout" with status 0, or "not_assay" if a page
-    answers. retry_after: the seconds after which the service allows a repeat; None if it does not say."""
+    """A refusal of the service. Without a usable answer the code is "unreachable" or "timeout" with status 0, or "not_assay" if
+    another program answered. retry_after: the seconds after which the service allows a repeat; None if it does not say."""
 
     retry_after: Optional[float] = None
 

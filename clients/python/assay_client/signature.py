@@ -21,7 +21,7 @@ class Headers(Protocol):
 
 
 class SignatureError(Exception):
-    """The request cannot be trusted."""
+    """Raised if a signature is missing or wrong, or the request is too old."""
 
 
 def _header(headers: Headers, name: str) -> str:

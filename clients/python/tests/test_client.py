@@ -1,4 +1,4 @@
-"""Against a running service: ASSAY_URL and ASSAY_TOKEN name it."""
+"""Tests the client against a running service, which ASSAY_URL and ASSAY_TOKEN name."""
 
 import asyncio
 import base64
@@ -254,7 +254,7 @@ class Interface(unittest.TestCase):
 
 
 class Answers(unittest.TestCase):
-    """Against a server that answers as it is told."""
+    """Tests the client against a server whose answers are given."""
 
     def against(self, *answers, **options):
         """A client, and the requests that came. An answer is (status, headers, body), or None for a connection that is cut; the last stays."""

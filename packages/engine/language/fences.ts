@@ -34,8 +34,7 @@ export const RESERVED = new Set(
 )
 
 /**
- * Replaces line ends by
- * and removes a byte order mark. Line numbers stay.
+ * Replaces each kind of line end by a line feed, and removes a byte order mark. Line numbers stay.
  */
 export function normaliseNewlines(source: string): string {
   return source.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n')

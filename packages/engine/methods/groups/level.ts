@@ -25,7 +25,10 @@ export const MOST_PAIRED = 12
 export interface Pair {
   a: string
   b: string
-  /** a less b: the difference of means, or the chance that a value of a is above one of b, less one half. */
+  /**
+   * The difference of the means, a less b. For ranks it is the chance that a value of a is above one of b, less one
+   * half.
+   */
   estimate: number | null
   low: number | null
   high: number | null

@@ -79,7 +79,10 @@ export async function fitMany(
   return inUnits(model, axes[0]!.reach * axes[0]!.unit)
 }
 
-/** With an intercept the centre is near the mean. A power has the middle of its range. */
+/**
+ * Returns the axis of a column. Its centre is near the mean if there is an intercept, or the middle of the range of a
+ * power.
+ */
 function axisOf(index: number, { low, high, mean }: ColumnRange, power: number, intercept: boolean): Axis {
   const unit = powerAbove(Math.max(Math.abs(low), Math.abs(high)))
   const scaled = `(c${index} / ${double(unit)})`
@@ -93,11 +96,11 @@ function axisOf(index: number, { low, high, mean }: ColumnRange, power: number, 
   return { sql: `((${value} - ${double(centre)}) / ${double(reach)})`, centre, reach, unit, power }
 }
 
-/** SQL of the complete rows as distances d0 (y), d1, ... */
+/** Returns SQL of the complete rows as distances d0 (y), d1, ... */
 const distancesSql = ({ from }: ManyRows, axes: readonly Axis[]): string =>
   `(select ${axes.map(({ sql }, index) => `${sql} as d${index}`).join(', ')} from ${from})`
 
-/** Asks for sums of expressions whose size is at most 1, as exact as the engine's own. */
+/** Resolves with the sums of expressions whose size is at most 1, as exact as the engine's own. */
 async function sumsBy(
   { table }: ManyRows,
   from: string,

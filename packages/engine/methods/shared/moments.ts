@@ -63,8 +63,8 @@ const MOST_AWAY = 16
 
 /**
  * Asks a database for the range and the mean of each group, and then for sums about one centre: two scans and no join.
- * Where the means lie far apart beside the spread, the sums are asked for about each of them. Resolves to null if there
- * are too many groups, or if a sum overflows, which some databases refuse.
+ * If the means lie far apart, compared with the spread, the sums are asked for about each mean. Resolves to null if
+ * there are too many groups, or if a sum overflows, which some databases refuse.
  */
 async function momentsOnce(table: Relation, group: string, value: string): Promise<Grouped | null> {
   const source = `(select ${group} as g, ${value} as v from ${table.relation})`
