@@ -124,6 +124,12 @@ const WORDS: readonly Word[] = [
     instead: 'Write "is not a ..." in an error, and what to write instead.',
   },
   {
+    pattern: /(?:^|\. |\| |^- )Who(?:ever)? (?![^.|]*\?)[a-z]/,
+    example: 'ends then. Who follows a schedule gets each run',
+    files: prose,
+    instead: 'Name the person: "A follower of a schedule gets each run".',
+  },
+  {
     pattern: /\bcome again\b/,
     example: 'had better come again',
     files: prose,

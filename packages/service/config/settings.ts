@@ -179,7 +179,7 @@ const ROWS = {
     'groups',
   ),
   oidcGroups: setting(
-    'What each group may do: GROUP=WORKSPACE:SCOPE, divided by ";". The first group that a person has decides; * stands for everybody whom the provider signs in. Who has none is refused',
+    'What each group may do: GROUP=WORKSPACE:SCOPE, divided by ";". The first group that a person has decides; * stands for everybody whom the provider signs in. A person without a listed group is refused',
     groupRules,
   ),
   passwordLogin: setting(
