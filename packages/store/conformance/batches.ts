@@ -23,6 +23,38 @@ export const batchTests: ConformanceTests = {
     assert.deepEqual(await store.countBatch({ workspace_id, batch_id }), [])
   },
 
+  'a batch fills the queue to its cap, and one more is refused': async ({ store }) => {
+    await store.updateWorkspace({ workspace_id: WORKSPACE, patch: { max_queued: 3 } })
+    const make = (count: number) =>
+      store.createJobs({ jobs: Array.from({ length: count }, () => jobInput()), run: true })
+    assert.equal((await make(2)).length, 2)
+    await refuses(make(2), 'queue_full')
+    assert.equal((await make(1)).length, 1)
+    await refuses(make(1), 'queue_full')
+  },
+
+  'of a batch that exists in part the rest is made, and what has ended stays so': async ({ store }) => {
+    const [draft, ended, fresh] = [jobInput(), jobInput(), jobInput()]
+    await store.createJob(draft)
+    await store.cancelJob(await store.createJob(ended))
+    const jobs = [fresh, ended, draft]
+    const made = await store.createJobs({ jobs, run: true })
+    assert.deepEqual(
+      made.map(({ assignment_id, job_status }) => [assignment_id, job_status]),
+      [
+        [fresh.assignment_id, 'queued'],
+        [ended.assignment_id, 'canceled'],
+        [draft.assignment_id, 'queued'],
+      ],
+    )
+    const { jobs: counts } = await store.counts()
+    const counted = counts.filter(({ count }) => count > 0)
+    assert.deepEqual(
+      counted.map(({ workspace_id, job_status, count }) => [workspace_id, job_status, count]),
+      [[WORKSPACE, 'queued', 2]],
+    )
+  },
+
   'where one cannot be made or queued none is': async ({ store }) => {
     const workspace_id = await otherWorkspace(store)
     const taken = await store.createJob(jobInput({ workspace_id }))

@@ -14,8 +14,8 @@ import { removeDeliveriesOfJobs } from '../webhooks/waiting.ts'
 import { admitWork } from '../workspaces/processor-use.ts'
 import { keepTemplateVersion, keepTemplateVersions } from '../workspaces/templates.ts'
 import { storedIn } from './counts.ts'
-import { NO_PROGRESS, type OwnedJob, shown } from './job-move.ts'
-import { moveJob } from './moves.ts'
+import { moved, NO_PROGRESS, type OwnedJob, shown } from './job-move.ts'
+import { lockJobs, moveJob, writeMoves } from './moves.ts'
 
 const OF_ID = by('assignment_id', 'workspace_id')
 const JOB = JOBS.except('owner')
@@ -42,6 +42,8 @@ const INSERT = JOBS.insert<Job>(
   JOBS.except('attempt', 'losses'),
   `ON CONFLICT DO NOTHING RETURNING ${JOB.join(', ')}`,
 )
+/** Several at once, without an answer: afterwards the rows are read under their locks. */
+const INSERT_ALL = JOBS.insert(JOBS.except('attempt', 'losses'), 'ON CONFLICT DO NOTHING')
 const DELETE = JOBS.delete('WHERE assignment_id = ANY (:assignment_ids)')
 const MADE =
   'SELECT insight_id FROM jobs WHERE assignment_id = ANY (:assignment_ids) AND insight_id IS NOT NULL'
@@ -104,8 +106,8 @@ const ENDED: Readonly<Record<Ending, { job_status: JobStatus; [filter: string]: 
 // PostgreSQL has many writers, so its function takes a lock when the cap is near.
 const REACHED_CAP = statement<{ reached: number | null }>({
   sqlite: `SELECT coalesce(max_queued, :max_queued) AS reached FROM workspaces JOIN job_counts USING (workspace_id)
-    WHERE workspace_id = :workspace_id AND queued >= coalesce(max_queued, :max_queued)`,
-  postgres: 'SELECT reached_queue_cap(:workspace_id, :max_queued, 1) AS reached',
+    WHERE workspace_id = :workspace_id AND queued + :more > coalesce(max_queued, :max_queued)`,
+  postgres: 'SELECT reached_queue_cap(:workspace_id, :max_queued, :more) AS reached',
 })
 
 const DRAFTS = statement<{ drafts: number }>(
@@ -128,21 +130,49 @@ export function* createJob(tx: Transaction, input: NewJob): Routine<Job> {
   return yield* insertJob(tx, input)
 }
 
-/** Inserts the job and keeps the version of its template. */
-function* insertJob(tx: Transaction, { template, ...input }: NewJob): Routine<Job> {
-  const made = yield* tx.find(INSERT, {
-    ...input,
-    template_id: template.template_id,
-    template_version: template.version,
-    job_status: 'draft',
-    created_at: tx.now,
-    progress: NO_PROGRESS,
-    moves: [{ job_status: 'draft', at: tx.now, attempt: 0 }],
-  })
-  if (made) yield* tx.native.countMoves([{ workspace_id: input.workspace_id, from: null, to: 'draft' }])
+/** Returns the row of a draft. */
+const draftOf = ({ template, ...input }: NewJob, now: string) => ({
+  ...input,
+  template_id: template.template_id,
+  template_version: template.version,
+  job_status: 'draft' as const,
+  created_at: now,
+  progress: NO_PROGRESS,
+  moves: [{ job_status: 'draft' as const, at: now, attempt: 0 }],
+})
+
+const MADE_DRAFT = { from: null, to: 'draft' } as const
+
+const taken = (assignment_id: string): AppError =>
+  new AppError('name_taken', `There is already a job ${assignment_id}.`)
+
+function* insertJob(tx: Transaction, input: NewJob): Routine<Job> {
+  const { workspace_id, assignment_id } = input
+  const made = yield* tx.find(INSERT, draftOf(input, tx.now))
+  if (made) yield* tx.native.countMoves([{ workspace_id, ...MADE_DRAFT }])
   const job = made ?? (yield* tx.find(FIND, input))
-  if (!job) throw new AppError('name_taken', `There is already a job ${input.assignment_id}.`)
+  if (!job) throw taken(assignment_id)
   return job
+}
+
+/** Inserts the jobs that do not exist yet, in few statements. Returns all of them in their order, locked. */
+function* insertJobs(tx: Transaction, workspace_id: string, jobs: readonly NewJob[]): Routine<OwnedJob[]> {
+  const assignment_ids = jobs.map(({ assignment_id }) => assignment_id)
+  const known = new Set((yield* getJobs(tx, assignment_ids)).map(({ assignment_id }) => assignment_id))
+  const made = jobs.filter(({ assignment_id }) => !known.has(assignment_id))
+  // In the order of their keys, so that no two transactions wait for each other.
+  const rows = made.map((input) => draftOf(input, tx.now))
+  yield* tx.writeAll(
+    INSERT_ALL,
+    rows.toSorted((one, other) => (one.assignment_id < other.assignment_id ? -1 : 1)),
+  )
+  yield* tx.native.countMoves(made.map(() => ({ workspace_id, ...MADE_DRAFT })))
+  const rowOf = new Map((yield* lockJobs(tx, assignment_ids)).map((job) => [job.assignment_id, job]))
+  return assignment_ids.map((assignment_id) => {
+    const job = rowOf.get(assignment_id)
+    if (job?.workspace_id !== workspace_id) throw taken(assignment_id)
+    return job
+  })
 }
 
 const STORED = statement<{ reached: number }>(
@@ -179,9 +209,9 @@ export function* createDraft(tx: Transaction, input: NewJob): Routine<Job> {
   return yield* createJob(tx, input)
 }
 
-/** Throws if the workspace has reached its cap of queued jobs or of stored bytes. */
-function* admitQueued(tx: Transaction, workspace_id: string): Routine<void> {
-  const [reached] = yield* together(reachedCap(tx, workspace_id), admitStored(tx, workspace_id))
+/** Throws if the workspace may not queue so many more jobs, or has reached its cap of stored bytes. */
+function* admitQueued(tx: Transaction, workspace_id: string, more = 1): Routine<void> {
+  const [reached] = yield* together(reachedCap(tx, workspace_id, more), admitStored(tx, workspace_id))
   if (reached !== null) throw queueFull(reached)
 }
 
@@ -219,21 +249,23 @@ function* queue(tx: Transaction, key: Key, admit: Routine<unknown>): Routine<Job
 
 /** Makes the jobs as drafts or queued, all or none. */
 export function* createJobs(tx: Transaction, { jobs, run }: Input<'createJobs'>): Routine<Job[]> {
-  const made: Job[] = []
   const workspace_id = jobs[0]?.workspace_id
-  if (workspace_id !== undefined)
-    yield* run
-      ? admitWork(tx, workspace_id)
-      : together(admitDrafts(tx, workspace_id, jobs.length), admitStored(tx, workspace_id))
+  if (workspace_id === undefined) return []
+  yield* run
+    ? admitWork(tx, workspace_id)
+    : together(admitDrafts(tx, workspace_id, jobs.length), admitStored(tx, workspace_id))
   yield* keepTemplateVersions(
     tx,
     jobs.map(({ template }) => template),
   )
-  for (const input of jobs) {
-    const job = yield* insertJob(tx, input)
-    made.push(run && job.job_status === 'draft' ? yield* enqueueJob(tx, job) : job)
-  }
-  return made
+  const made = yield* insertJobs(tx, workspace_id, jobs)
+  const drafts = made.filter(({ job_status }) => job_status === 'draft')
+  if (!run || drafts.length === 0) return made.map(shown)
+  yield* admitQueued(tx, workspace_id, drafts.length)
+  const changes = drafts.map((before) => ({ before, states: [moved(before, 'queued', tx.now)] }))
+  yield* writeMoves(tx, changes)
+  const queued = new Map(changes.map(({ states: [job] }) => [job!.assignment_id, job!]))
+  return made.map((job) => shown(queued.get(job.assignment_id) ?? job))
 }
 
 export function* getJob(from: Reader, key: Key): Routine<Job | null> {
@@ -300,8 +332,8 @@ export function* deleteJob(tx: Transaction, key: Key): Routine<void> {
   yield* removeJobs(tx, [key.assignment_id])
 }
 
-/** Returns the cap of queued jobs if the workspace has reached it, else null. */
-export function* reachedCap(tx: Transaction, workspace_id: string): Routine<number | null> {
+/** Returns the cap of queued jobs if so many more would exceed it, else null. */
+export function* reachedCap(tx: Transaction, workspace_id: string, more = 1): Routine<number | null> {
   const { max_queued } = tx.caps
-  return (yield* tx.find(REACHED_CAP, { workspace_id, max_queued }))?.reached ?? null
+  return (yield* tx.find(REACHED_CAP, { workspace_id, max_queued, more }))?.reached ?? null
 }
