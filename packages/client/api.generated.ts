@@ -725,6 +725,8 @@ export type CreateTokenRequest = {
   user_id?: string | undefined
   /** Limits the token: it runs these templates and reads their insights, and does nothing else */
   templates?: string[] | null | undefined
+  /** Limits the token, whose scope is viewer: it lists and reads the insights of these collections, and does nothing else */
+  collections?: string[] | null | undefined
   /** RFC 3339, from 1970 to 9999 */
   expires_at?: string | null | undefined
   /** The workspace; only an admin of the default workspace may name another than its own */
@@ -2539,6 +2541,8 @@ export type Token = {
   scopes: ('viewer' | 'analyst' | 'publisher' | 'admin')[]
   /** The templates that it may run, and whose insights it may read; null: all */
   templates: string[] | null
+  /** The collections whose insights it may read, and nothing else; null: no such limit */
+  collections: string[] | null
   expires_at: string | null
   created_at: string
   /** The last request with it, to about a minute */
@@ -2560,6 +2564,8 @@ export type TokenWithSecret = {
   scopes: ('viewer' | 'analyst' | 'publisher' | 'admin')[]
   /** The templates that it may run, and whose insights it may read; null: all */
   templates: string[] | null
+  /** The collections whose insights it may read, and nothing else; null: no such limit */
+  collections: string[] | null
   expires_at: string | null
   created_at: string
   /** The last request with it, to about a minute */
@@ -2778,6 +2784,8 @@ export type WhoAmI = {
   scopes: ('viewer' | 'analyst' | 'publisher' | 'admin')[]
   /** The templates that the token is limited to; null: no limit */
   templates: string[] | null
+  /** The collections that the token is limited to; null: no limit */
+  collections: string[] | null
   /** Of the service */
   version: string
 }
@@ -3880,6 +3888,16 @@ export interface Operations {
     body: CreateTokenRequest
     result: TokenWithSecret
   }
+  /** Read a token, without its secret */
+  getToken: {
+    path: [token_id: string]
+    query: {
+      /** The workspace; only an admin of the default workspace may name another than its own */
+      workspace_id?: string | undefined
+    }
+    body: undefined
+    result: Token
+  }
   /** Change the name or the end of a token, or take scopes away */
   changeToken: {
     path: [token_id: string]
@@ -3919,6 +3937,16 @@ export interface Operations {
     path: []
     query: {}
     body: CreateUserRequest
+    result: User
+  }
+  /** Read a user */
+  getUser: {
+    path: [user_id: string]
+    query: {
+      /** The workspace; only an admin of the default workspace may name another than its own */
+      workspace_id?: string | undefined
+    }
+    body: undefined
     result: User
   }
   /** Change the scopes, the password or the display name of a user, or disable the user */
@@ -3979,6 +4007,13 @@ export interface Operations {
     path: []
     query: {}
     body: CreateWorkspaceRequest
+    result: Workspace
+  }
+  /** Read a workspace */
+  getWorkspace: {
+    path: [workspace_id: string]
+    query: {}
+    body: undefined
     result: Workspace
   }
   /** Change a workspace */
@@ -4181,16 +4216,19 @@ export const OPERATIONS = {
   endGrant: { method: 'DELETE', path: '/auth/grants/{token_id}' },
   listTokens: { method: 'GET', path: '/tokens' },
   createToken: { method: 'POST', path: '/tokens', body: 'application/json', keyed: true },
+  getToken: { method: 'GET', path: '/tokens/{token_id}' },
   changeToken: { method: 'PATCH', path: '/tokens/{token_id}', body: 'application/json' },
   deleteToken: { method: 'DELETE', path: '/tokens/{token_id}' },
   listUsers: { method: 'GET', path: '/users' },
   createUser: { method: 'POST', path: '/users', body: 'application/json', keyed: true },
+  getUser: { method: 'GET', path: '/users/{user_id}' },
   changeUser: { method: 'PATCH', path: '/users/{user_id}', body: 'application/json' },
   deleteUser: { method: 'DELETE', path: '/users/{user_id}' },
   endUserSignIns: { method: 'DELETE', path: '/users/{user_id}/sign-ins' },
   eraseUserJobs: { method: 'DELETE', path: '/users/{user_id}/jobs' },
   listWorkspaces: { method: 'GET', path: '/workspaces' },
   createWorkspace: { method: 'POST', path: '/workspaces', body: 'application/json', keyed: true },
+  getWorkspace: { method: 'GET', path: '/workspaces/{workspace_id}' },
   changeWorkspace: { method: 'PATCH', path: '/workspaces/{workspace_id}', body: 'application/json' },
   deleteWorkspace: { method: 'DELETE', path: '/workspaces/{workspace_id}' },
   readOutgoing: { method: 'GET', path: '/outgoing' },

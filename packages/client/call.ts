@@ -38,6 +38,13 @@ const TAGS = new WeakMap<object, string>()
 /** Returns the tag of an answer, for `ifMatch` of the next change; undefined if it has none. */
 export const etagOf = (answer: object): string | undefined => TAGS.get(answer)
 
+/** Gives the tag of an answer to a copy of it, as a cache makes one. */
+export function carryTag<Copy extends object>(answer: object, copy: Copy): Copy {
+  const tag = TAGS.get(answer)
+  if (tag !== undefined) TAGS.set(copy, tag)
+  return copy
+}
+
 type BodyArgument<Body> = [Body] extends [undefined]
   ? []
   : Partial<Body> extends Body

@@ -61,7 +61,7 @@ export type {
   WebhookWithSecret as NewWebhook,
   Workspace,
 } from './api.generated.ts'
-export { type CallOptions, etagOf } from './call.ts'
+export { type CallOptions, carryTag, etagOf } from './call.ts'
 export { ClientError, type ClientOptions } from './http.ts'
 export { type EndedJob, JobFailed, type JobInput, type RunOptions } from './jobs.ts'
 export { SignatureError, sign, type Verified, verify } from './signature.ts'
@@ -89,35 +89,8 @@ function tester(call: Call, name: 'testWebhook' | 'testSubscription') {
   }
 }
 
-function administration(call: Call, all: All) {
+function people(call: Call, all: All) {
   return {
-    tokens: {
-      list: call('listTokens'),
-      all: all('listTokens'),
-      create: call('createToken'),
-      /** Changes the name, the end or the scopes. Scopes can only become fewer. */
-      update: call('changeToken'),
-      delete: call('deleteToken'),
-    },
-    users: {
-      list: call('listUsers'),
-      all: all('listUsers'),
-      create: call('createUser'),
-      /** Changes or disables a user. A new password ends the user's sign-ins. */
-      update: call('changeUser'),
-      /** Ends every sign-in of the user, and the tokens of logins. Resolves with the number of sign-ins. */
-      signOut: call('endUserSignIns'),
-      delete: call('deleteUser'),
-      /** Makes one step. Call it again with `next_cursor` until that is null. */
-      eraseJobs: call('eraseUserJobs'),
-    },
-    workspaces: {
-      list: call('listWorkspaces'),
-      all: all('listWorkspaces'),
-      create: call('createWorkspace'),
-      change: call('changeWorkspace'),
-      delete: call('deleteWorkspace'),
-    },
     /** The persons for whom personal insights are made. */
     readers: {
       list: call('listReaders'),
@@ -146,6 +119,42 @@ function administration(call: Call, all: All) {
       list: call('listGrants'),
       end: call('endGrant'),
     },
+  }
+}
+
+function administration(call: Call, all: All) {
+  return {
+    tokens: {
+      get: call('getToken'),
+      list: call('listTokens'),
+      all: all('listTokens'),
+      create: call('createToken'),
+      /** Changes the name, the end or the scopes. Scopes can only become fewer. */
+      update: call('changeToken'),
+      delete: call('deleteToken'),
+    },
+    users: {
+      get: call('getUser'),
+      list: call('listUsers'),
+      all: all('listUsers'),
+      create: call('createUser'),
+      /** Changes or disables a user. A new password ends the user's sign-ins. */
+      update: call('changeUser'),
+      /** Ends every sign-in of the user, and the tokens of logins. Resolves with the number of sign-ins. */
+      signOut: call('endUserSignIns'),
+      delete: call('deleteUser'),
+      /** Makes one step. Call it again with `next_cursor` until that is null. */
+      eraseJobs: call('eraseUserJobs'),
+    },
+    workspaces: {
+      get: call('getWorkspace'),
+      list: call('listWorkspaces'),
+      all: all('listWorkspaces'),
+      create: call('createWorkspace'),
+      change: call('changeWorkspace'),
+      delete: call('deleteWorkspace'),
+    },
+    ...people(call, all),
     changePassword: call('changePassword', 'once'),
     logout: call('logout'),
     me: call('whoAmI'),

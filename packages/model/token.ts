@@ -188,6 +188,11 @@ export const Token = Type.Object(
         description: 'The templates that it may run, and whose insights it may read; null: all',
       }),
     ),
+    collections: nullable(
+      Type.Array(Type.String(), {
+        description: 'The collections whose insights it may read, and nothing else; null: no such limit',
+      }),
+    ),
     expires_at: nullable(Type.String({ format: 'date-time' })),
     created_at: Type.String({ format: 'date-time' }),
     last_used_at: nullable(
@@ -235,6 +240,8 @@ export interface Principal {
   scopes: Scope[]
   /** The templates that the caller is limited to; null for no limit. */
   templates: string[] | null
+  /** The collections that the caller is limited to; null for no limit. A sign-in has none. */
+  collections: string[] | null
   /** The reader who is this user; null if there is none. */
   reader_id: string | null
   /** The workspace's own cap of requests a second; null if it has none. */

@@ -58,6 +58,7 @@ const READS = {
   findUsers: accounts.findUsers,
   findIdentity: accounts.findIdentity,
   getUser: accounts.getUser,
+  getToken: accounts.getToken,
   listUsers: accounts.listUsers,
   findToken: accounts.findToken,
   listTokens: accounts.listTokens,

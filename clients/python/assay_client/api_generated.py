@@ -602,6 +602,7 @@ class CreateTokenRequest(TypedDict):
     scopes: List[Literal["viewer", "analyst", "publisher", "admin"]]
     user_id: NotRequired[str]
     templates: NotRequired[Union[List[str], None]]
+    collections: NotRequired[Union[List[str], None]]
     expires_at: NotRequired[Union[str, None]]
     workspace_id: NotRequired[str]
 
@@ -2206,6 +2207,7 @@ class Token(TypedDict):
     name: str
     scopes: List[Literal["viewer", "analyst", "publisher", "admin"]]
     templates: Union[List[str], None]
+    collections: Union[List[str], None]
     expires_at: Union[str, None]
     created_at: str
     last_used_at: Union[str, None]
@@ -2223,6 +2225,7 @@ class TokenWithSecret(TypedDict):
     name: str
     scopes: List[Literal["viewer", "analyst", "publisher", "admin"]]
     templates: Union[List[str], None]
+    collections: Union[List[str], None]
     expires_at: Union[str, None]
     created_at: str
     last_used_at: Union[str, None]
@@ -2418,6 +2421,7 @@ class WhoAmI(TypedDict):
     workspace_id: str
     scopes: List[Literal["viewer", "analyst", "publisher", "admin"]]
     templates: Union[List[str], None]
+    collections: Union[List[str], None]
     version: str
 
 
@@ -2682,13 +2686,13 @@ class Operations:
         """Read a kept draft with its text"""
         return self._call("GET", f"/drafts/{segment(draft_id)}", "json", timeout=timeout)
 
-    def delete_kept_draft(self, draft_id: str, *, timeout: Optional[float] = None) -> None:
+    def delete_kept_draft(self, draft_id: str, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> None:
         """Delete a kept draft"""
-        return self._call("DELETE", f"/drafts/{segment(draft_id)}", "none", timeout=timeout)
+        return self._call("DELETE", f"/drafts/{segment(draft_id)}", "none", match=if_match, timeout=timeout)
 
-    def keep_draft(self, kind: str, name: str, body: "KeepDraftRequest", *, timeout: Optional[float] = None) -> "KeptDraft":
+    def keep_draft(self, kind: str, name: str, body: "KeepDraftRequest", *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> "KeptDraft":
         """Keep your draft of a template or a metric"""
-        return self._call("PUT", f"/drafts/{segment(kind)}/{segment(name)}", "json", body=body, timeout=timeout)
+        return self._call("PUT", f"/drafts/{segment(kind)}/{segment(name)}", "json", body=body, match=if_match, timeout=timeout)
 
     def create_job(self, body: "CreateJobRequest", *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> str:
         """Create a job from a template"""
@@ -2710,9 +2714,9 @@ class Operations:
         """Read the progress of a batch of jobs"""
         return self._call("GET", f"/jobs/batches/{segment(batch_id)}", "json", timeout=timeout)
 
-    def run_job(self, body: "AssignmentRequest", *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "Job":
+    def run_job(self, body: "AssignmentRequest", *, idempotency_key: Optional[str] = None, if_match: Optional[str] = None, timeout: Optional[float] = None) -> "Job":
         """Run a job"""
-        return self._call("POST", "/jobs/run", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
+        return self._call("POST", "/jobs/run", "json", body=body, keyed=True, key=idempotency_key, match=if_match, timeout=timeout)
 
     def job_status(self, *, assignment_id: str, wait: Optional[int] = None, timeout: Optional[float] = None) -> "Job":
         """Read the status of a job"""
@@ -2722,13 +2726,13 @@ class Operations:
         """Read the result of a completed job"""
         return self._call("GET", "/jobs/result", "json", query={"insight_id": insight_id, "charts": charts, "table": table}, timeout=timeout)
 
-    def cancel_job(self, body: "AssignmentRequest", *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "Job":
+    def cancel_job(self, body: "AssignmentRequest", *, idempotency_key: Optional[str] = None, if_match: Optional[str] = None, timeout: Optional[float] = None) -> "Job":
         """Cancel a job"""
-        return self._call("POST", "/jobs/cancel", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
+        return self._call("POST", "/jobs/cancel", "json", body=body, keyed=True, key=idempotency_key, match=if_match, timeout=timeout)
 
-    def delete_job(self, assignment_id: str, *, timeout: Optional[float] = None) -> None:
+    def delete_job(self, assignment_id: str, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> None:
         """Delete a job that has ended"""
-        return self._call("DELETE", f"/jobs/{segment(assignment_id)}", "none", timeout=timeout)
+        return self._call("DELETE", f"/jobs/{segment(assignment_id)}", "none", match=if_match, timeout=timeout)
 
     def get_job_template(self, assignment_id: str, *, timeout: Optional[float] = None) -> "JobTemplate":
         """Read the template with which a job was created"""
@@ -2794,21 +2798,21 @@ class Operations:
         """Read a collection"""
         return self._call("GET", f"/collections/{segment(collection_id)}", "json", timeout=timeout)
 
-    def change_collection(self, collection_id: str, body: Optional["ChangeCollectionRequest"] = None, *, timeout: Optional[float] = None) -> "Collection":
+    def change_collection(self, collection_id: str, body: Optional["ChangeCollectionRequest"] = None, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> "Collection":
         """Change the name or the description of a collection"""
-        return self._call("PATCH", f"/collections/{segment(collection_id)}", "json", body=body, timeout=timeout)
+        return self._call("PATCH", f"/collections/{segment(collection_id)}", "json", body=body, match=if_match, timeout=timeout)
 
-    def delete_collection(self, collection_id: str, *, timeout: Optional[float] = None) -> None:
+    def delete_collection(self, collection_id: str, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> None:
         """Delete a collection"""
-        return self._call("DELETE", f"/collections/{segment(collection_id)}", "none", timeout=timeout)
+        return self._call("DELETE", f"/collections/{segment(collection_id)}", "none", match=if_match, timeout=timeout)
 
-    def add_to_collection(self, collection_id: str, insight_id: str, body: Optional["AddToCollectionRequest"] = None, *, timeout: Optional[float] = None) -> None:
+    def add_to_collection(self, collection_id: str, insight_id: str, body: Optional["AddToCollectionRequest"] = None, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> None:
         """Put an insight into a collection"""
-        return self._call("PUT", f"/collections/{segment(collection_id)}/insights/{segment(insight_id)}", "none", body=body, timeout=timeout)
+        return self._call("PUT", f"/collections/{segment(collection_id)}/insights/{segment(insight_id)}", "none", body=body, match=if_match, timeout=timeout)
 
-    def remove_from_collection(self, collection_id: str, insight_id: str, *, timeout: Optional[float] = None) -> None:
+    def remove_from_collection(self, collection_id: str, insight_id: str, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> None:
         """Take an insight out of a collection"""
-        return self._call("DELETE", f"/collections/{segment(collection_id)}/insights/{segment(insight_id)}", "none", timeout=timeout)
+        return self._call("DELETE", f"/collections/{segment(collection_id)}/insights/{segment(insight_id)}", "none", match=if_match, timeout=timeout)
 
     def create_schedule(self, body: "CreateScheduleRequest", *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "Schedule":
         """Run a template by a cron expression"""
@@ -2994,13 +2998,13 @@ class Operations:
         """Read a reader"""
         return self._call("GET", f"/readers/{segment(reader_id)}", "json", timeout=timeout)
 
-    def put_reader(self, reader_id: str, body: "PutReaderRequest", *, timeout: Optional[float] = None) -> "Reader":
+    def put_reader(self, reader_id: str, body: "PutReaderRequest", *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> "Reader":
         """Create or replace a reader"""
-        return self._call("PUT", f"/readers/{segment(reader_id)}", "json", body=body, timeout=timeout)
+        return self._call("PUT", f"/readers/{segment(reader_id)}", "json", body=body, match=if_match, timeout=timeout)
 
-    def delete_reader(self, reader_id: str, *, timeout: Optional[float] = None) -> None:
+    def delete_reader(self, reader_id: str, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> None:
         """Delete a reader"""
-        return self._call("DELETE", f"/readers/{segment(reader_id)}", "none", timeout=timeout)
+        return self._call("DELETE", f"/readers/{segment(reader_id)}", "none", match=if_match, timeout=timeout)
 
     def list_events(self, *, type: Optional[Literal["job.queued", "job.started", "job.completed", "job.failed", "job.canceled", "schedule.failed", "webhook.test", "subscription.confirm", "webhook.failing", "webhook.disabled"]] = None, order: Optional[Literal["newest", "oldest"]] = None, wait: Optional[int] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "EventPage":
         """List all events of the workspace"""
@@ -3070,13 +3074,17 @@ class Operations:
         """Create a token"""
         return self._call("POST", "/tokens", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
 
-    def change_token(self, token_id: str, body: Optional["ChangeTokenRequest"] = None, *, workspace_id: Optional[str] = None, timeout: Optional[float] = None) -> "Token":
-        """Change the name or the end of a token, or take scopes away"""
-        return self._call("PATCH", f"/tokens/{segment(token_id)}", "json", query={"workspace_id": workspace_id}, body=body, timeout=timeout)
+    def get_token(self, token_id: str, *, workspace_id: Optional[str] = None, timeout: Optional[float] = None) -> "Token":
+        """Read a token, without its secret"""
+        return self._call("GET", f"/tokens/{segment(token_id)}", "json", query={"workspace_id": workspace_id}, timeout=timeout)
 
-    def delete_token(self, token_id: str, *, workspace_id: Optional[str] = None, timeout: Optional[float] = None) -> None:
+    def change_token(self, token_id: str, body: Optional["ChangeTokenRequest"] = None, *, workspace_id: Optional[str] = None, if_match: Optional[str] = None, timeout: Optional[float] = None) -> "Token":
+        """Change the name or the end of a token, or take scopes away"""
+        return self._call("PATCH", f"/tokens/{segment(token_id)}", "json", query={"workspace_id": workspace_id}, body=body, match=if_match, timeout=timeout)
+
+    def delete_token(self, token_id: str, *, workspace_id: Optional[str] = None, if_match: Optional[str] = None, timeout: Optional[float] = None) -> None:
         """Revoke a token"""
-        return self._call("DELETE", f"/tokens/{segment(token_id)}", "none", query={"workspace_id": workspace_id}, timeout=timeout)
+        return self._call("DELETE", f"/tokens/{segment(token_id)}", "none", query={"workspace_id": workspace_id}, match=if_match, timeout=timeout)
 
     def list_users(self, *, workspace_id: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "UserPage":
         """List users, newest first"""
@@ -3086,13 +3094,17 @@ class Operations:
         """Create a user"""
         return self._call("POST", "/users", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
 
-    def change_user(self, user_id: str, body: Optional["ChangeUserRequest"] = None, *, workspace_id: Optional[str] = None, timeout: Optional[float] = None) -> "User":
-        """Change the scopes, the password or the display name of a user, or disable the user"""
-        return self._call("PATCH", f"/users/{segment(user_id)}", "json", query={"workspace_id": workspace_id}, body=body, timeout=timeout)
+    def get_user(self, user_id: str, *, workspace_id: Optional[str] = None, timeout: Optional[float] = None) -> "User":
+        """Read a user"""
+        return self._call("GET", f"/users/{segment(user_id)}", "json", query={"workspace_id": workspace_id}, timeout=timeout)
 
-    def delete_user(self, user_id: str, *, workspace_id: Optional[str] = None, timeout: Optional[float] = None) -> None:
+    def change_user(self, user_id: str, body: Optional["ChangeUserRequest"] = None, *, workspace_id: Optional[str] = None, if_match: Optional[str] = None, timeout: Optional[float] = None) -> "User":
+        """Change the scopes, the password or the display name of a user, or disable the user"""
+        return self._call("PATCH", f"/users/{segment(user_id)}", "json", query={"workspace_id": workspace_id}, body=body, match=if_match, timeout=timeout)
+
+    def delete_user(self, user_id: str, *, workspace_id: Optional[str] = None, if_match: Optional[str] = None, timeout: Optional[float] = None) -> None:
         """Delete a user, revoke the tokens and end the sign-ins"""
-        return self._call("DELETE", f"/users/{segment(user_id)}", "none", query={"workspace_id": workspace_id}, timeout=timeout)
+        return self._call("DELETE", f"/users/{segment(user_id)}", "none", query={"workspace_id": workspace_id}, match=if_match, timeout=timeout)
 
     def end_user_sign_ins(self, user_id: str, *, workspace_id: Optional[str] = None, timeout: Optional[float] = None) -> "EndedSignIns":
         """Sign a user out everywhere"""
@@ -3110,21 +3122,25 @@ class Operations:
         """Create a workspace"""
         return self._call("POST", "/workspaces", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
 
-    def change_workspace(self, workspace_id: str, body: Optional["ChangeWorkspaceRequest"] = None, *, timeout: Optional[float] = None) -> "Workspace":
-        """Change a workspace"""
-        return self._call("PATCH", f"/workspaces/{segment(workspace_id)}", "json", body=body, timeout=timeout)
+    def get_workspace(self, workspace_id: str, *, timeout: Optional[float] = None) -> "Workspace":
+        """Read a workspace"""
+        return self._call("GET", f"/workspaces/{segment(workspace_id)}", "json", timeout=timeout)
 
-    def delete_workspace(self, workspace_id: str, *, timeout: Optional[float] = None) -> None:
+    def change_workspace(self, workspace_id: str, body: Optional["ChangeWorkspaceRequest"] = None, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> "Workspace":
+        """Change a workspace"""
+        return self._call("PATCH", f"/workspaces/{segment(workspace_id)}", "json", body=body, match=if_match, timeout=timeout)
+
+    def delete_workspace(self, workspace_id: str, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> None:
         """Delete a workspace with all that is in it"""
-        return self._call("DELETE", f"/workspaces/{segment(workspace_id)}", "none", timeout=timeout)
+        return self._call("DELETE", f"/workspaces/{segment(workspace_id)}", "none", match=if_match, timeout=timeout)
 
     def read_outgoing(self, *, workspace_id: Optional[str] = None, days: Optional[int] = None, timeout: Optional[float] = None) -> "Outgoing":
         """Read what leaves a workspace"""
         return self._call("GET", "/outgoing", "json", query={"workspace_id": workspace_id, "days": days}, timeout=timeout)
 
-    def change_outgoing(self, body: Optional["ChangeOutgoingRequest"] = None, *, workspace_id: Optional[str] = None, timeout: Optional[float] = None) -> "Outgoing":
+    def change_outgoing(self, body: Optional["ChangeOutgoingRequest"] = None, *, workspace_id: Optional[str] = None, if_match: Optional[str] = None, timeout: Optional[float] = None) -> "Outgoing":
         """Stop what leaves a workspace, or change its budgets"""
-        return self._call("PATCH", "/outgoing", "json", query={"workspace_id": workspace_id}, body=body, timeout=timeout)
+        return self._call("PATCH", "/outgoing", "json", query={"workspace_id": workspace_id}, body=body, match=if_match, timeout=timeout)
 
     def list_audit(self, *, action: Optional[Literal["job.create", "job.create_many", "job.run", "job.cancel", "job.delete", "result.read", "insight.list", "insight.pin", "insight.unpin", "collection.create", "collection.change", "collection.delete", "collection.add", "collection.remove", "link.create", "link.delete", "link.open", "template.put", "template.delete", "template.preview", "template.explain", "template.draft", "template.check", "template.choices", "repository.pull", "repository.propose", "repository.take", "repository.refuse", "metric.put", "metric.delete", "metric.check", "metric.doubt", "draft.keep", "draft.delete", "schedule.create", "schedule.change", "schedule.delete", "schedule.run", "connection.create", "connection.change", "connection.delete", "connection.test", "agent.call", "file.put", "file.read", "file.delete", "file.declare", "webhook.create", "webhook.change", "webhook.delete", "webhook.test", "webhook.rotate_secret", "webhook.recover", "webhook.cancel_pending", "subscription.read", "subscription.create", "subscription.change", "subscription.delete", "subscription.test", "subscription.recover", "subscription.cancel_pending", "subscription.unsubscribe", "subscription.confirm", "delivery.read", "delivery.redeliver", "outgoing.change", "outgoing.refuse", "session.begin", "session.refuse", "session.end", "sign_in.end", "sign_in.end_all", "grant.create", "token.create", "token.change", "token.delete", "reader.read", "reader.put", "reader.put_many", "reader.delete", "user.create", "user.admit", "user.change", "user.password", "user.sign_out", "user.delete", "user.erase", "workspace.create", "workspace.change", "workspace.delete"]] = None, user_id: Optional[str] = None, object_id: Optional[str] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, workspace_id: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "AuditRecordPage":
         """Read the audit trail, newest first"""
@@ -3229,13 +3245,13 @@ class AsyncOperations:
         """Read a kept draft with its text"""
         return await self._call("GET", f"/drafts/{segment(draft_id)}", "json", timeout=timeout)
 
-    async def delete_kept_draft(self, draft_id: str, *, timeout: Optional[float] = None) -> None:
+    async def delete_kept_draft(self, draft_id: str, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> None:
         """Delete a kept draft"""
-        return await self._call("DELETE", f"/drafts/{segment(draft_id)}", "none", timeout=timeout)
+        return await self._call("DELETE", f"/drafts/{segment(draft_id)}", "none", match=if_match, timeout=timeout)
 
-    async def keep_draft(self, kind: str, name: str, body: "KeepDraftRequest", *, timeout: Optional[float] = None) -> "KeptDraft":
+    async def keep_draft(self, kind: str, name: str, body: "KeepDraftRequest", *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> "KeptDraft":
         """Keep your draft of a template or a metric"""
-        return await self._call("PUT", f"/drafts/{segment(kind)}/{segment(name)}", "json", body=body, timeout=timeout)
+        return await self._call("PUT", f"/drafts/{segment(kind)}/{segment(name)}", "json", body=body, match=if_match, timeout=timeout)
 
     async def create_job(self, body: "CreateJobRequest", *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> str:
         """Create a job from a template"""
@@ -3257,9 +3273,9 @@ class AsyncOperations:
         """Read the progress of a batch of jobs"""
         return await self._call("GET", f"/jobs/batches/{segment(batch_id)}", "json", timeout=timeout)
 
-    async def run_job(self, body: "AssignmentRequest", *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "Job":
+    async def run_job(self, body: "AssignmentRequest", *, idempotency_key: Optional[str] = None, if_match: Optional[str] = None, timeout: Optional[float] = None) -> "Job":
         """Run a job"""
-        return await self._call("POST", "/jobs/run", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
+        return await self._call("POST", "/jobs/run", "json", body=body, keyed=True, key=idempotency_key, match=if_match, timeout=timeout)
 
     async def job_status(self, *, assignment_id: str, wait: Optional[int] = None, timeout: Optional[float] = None) -> "Job":
         """Read the status of a job"""
@@ -3269,13 +3285,13 @@ class AsyncOperations:
         """Read the result of a completed job"""
         return await self._call("GET", "/jobs/result", "json", query={"insight_id": insight_id, "charts": charts, "table": table}, timeout=timeout)
 
-    async def cancel_job(self, body: "AssignmentRequest", *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "Job":
+    async def cancel_job(self, body: "AssignmentRequest", *, idempotency_key: Optional[str] = None, if_match: Optional[str] = None, timeout: Optional[float] = None) -> "Job":
         """Cancel a job"""
-        return await self._call("POST", "/jobs/cancel", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
+        return await self._call("POST", "/jobs/cancel", "json", body=body, keyed=True, key=idempotency_key, match=if_match, timeout=timeout)
 
-    async def delete_job(self, assignment_id: str, *, timeout: Optional[float] = None) -> None:
+    async def delete_job(self, assignment_id: str, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> None:
         """Delete a job that has ended"""
-        return await self._call("DELETE", f"/jobs/{segment(assignment_id)}", "none", timeout=timeout)
+        return await self._call("DELETE", f"/jobs/{segment(assignment_id)}", "none", match=if_match, timeout=timeout)
 
     async def get_job_template(self, assignment_id: str, *, timeout: Optional[float] = None) -> "JobTemplate":
         """Read the template with which a job was created"""
@@ -3341,21 +3357,21 @@ class AsyncOperations:
         """Read a collection"""
         return await self._call("GET", f"/collections/{segment(collection_id)}", "json", timeout=timeout)
 
-    async def change_collection(self, collection_id: str, body: Optional["ChangeCollectionRequest"] = None, *, timeout: Optional[float] = None) -> "Collection":
+    async def change_collection(self, collection_id: str, body: Optional["ChangeCollectionRequest"] = None, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> "Collection":
         """Change the name or the description of a collection"""
-        return await self._call("PATCH", f"/collections/{segment(collection_id)}", "json", body=body, timeout=timeout)
+        return await self._call("PATCH", f"/collections/{segment(collection_id)}", "json", body=body, match=if_match, timeout=timeout)
 
-    async def delete_collection(self, collection_id: str, *, timeout: Optional[float] = None) -> None:
+    async def delete_collection(self, collection_id: str, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> None:
         """Delete a collection"""
-        return await self._call("DELETE", f"/collections/{segment(collection_id)}", "none", timeout=timeout)
+        return await self._call("DELETE", f"/collections/{segment(collection_id)}", "none", match=if_match, timeout=timeout)
 
-    async def add_to_collection(self, collection_id: str, insight_id: str, body: Optional["AddToCollectionRequest"] = None, *, timeout: Optional[float] = None) -> None:
+    async def add_to_collection(self, collection_id: str, insight_id: str, body: Optional["AddToCollectionRequest"] = None, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> None:
         """Put an insight into a collection"""
-        return await self._call("PUT", f"/collections/{segment(collection_id)}/insights/{segment(insight_id)}", "none", body=body, timeout=timeout)
+        return await self._call("PUT", f"/collections/{segment(collection_id)}/insights/{segment(insight_id)}", "none", body=body, match=if_match, timeout=timeout)
 
-    async def remove_from_collection(self, collection_id: str, insight_id: str, *, timeout: Optional[float] = None) -> None:
+    async def remove_from_collection(self, collection_id: str, insight_id: str, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> None:
         """Take an insight out of a collection"""
-        return await self._call("DELETE", f"/collections/{segment(collection_id)}/insights/{segment(insight_id)}", "none", timeout=timeout)
+        return await self._call("DELETE", f"/collections/{segment(collection_id)}/insights/{segment(insight_id)}", "none", match=if_match, timeout=timeout)
 
     async def create_schedule(self, body: "CreateScheduleRequest", *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "Schedule":
         """Run a template by a cron expression"""
@@ -3541,13 +3557,13 @@ class AsyncOperations:
         """Read a reader"""
         return await self._call("GET", f"/readers/{segment(reader_id)}", "json", timeout=timeout)
 
-    async def put_reader(self, reader_id: str, body: "PutReaderRequest", *, timeout: Optional[float] = None) -> "Reader":
+    async def put_reader(self, reader_id: str, body: "PutReaderRequest", *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> "Reader":
         """Create or replace a reader"""
-        return await self._call("PUT", f"/readers/{segment(reader_id)}", "json", body=body, timeout=timeout)
+        return await self._call("PUT", f"/readers/{segment(reader_id)}", "json", body=body, match=if_match, timeout=timeout)
 
-    async def delete_reader(self, reader_id: str, *, timeout: Optional[float] = None) -> None:
+    async def delete_reader(self, reader_id: str, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> None:
         """Delete a reader"""
-        return await self._call("DELETE", f"/readers/{segment(reader_id)}", "none", timeout=timeout)
+        return await self._call("DELETE", f"/readers/{segment(reader_id)}", "none", match=if_match, timeout=timeout)
 
     async def list_events(self, *, type: Optional[Literal["job.queued", "job.started", "job.completed", "job.failed", "job.canceled", "schedule.failed", "webhook.test", "subscription.confirm", "webhook.failing", "webhook.disabled"]] = None, order: Optional[Literal["newest", "oldest"]] = None, wait: Optional[int] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "EventPage":
         """List all events of the workspace"""
@@ -3617,13 +3633,17 @@ class AsyncOperations:
         """Create a token"""
         return await self._call("POST", "/tokens", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
 
-    async def change_token(self, token_id: str, body: Optional["ChangeTokenRequest"] = None, *, workspace_id: Optional[str] = None, timeout: Optional[float] = None) -> "Token":
-        """Change the name or the end of a token, or take scopes away"""
-        return await self._call("PATCH", f"/tokens/{segment(token_id)}", "json", query={"workspace_id": workspace_id}, body=body, timeout=timeout)
+    async def get_token(self, token_id: str, *, workspace_id: Optional[str] = None, timeout: Optional[float] = None) -> "Token":
+        """Read a token, without its secret"""
+        return await self._call("GET", f"/tokens/{segment(token_id)}", "json", query={"workspace_id": workspace_id}, timeout=timeout)
 
-    async def delete_token(self, token_id: str, *, workspace_id: Optional[str] = None, timeout: Optional[float] = None) -> None:
+    async def change_token(self, token_id: str, body: Optional["ChangeTokenRequest"] = None, *, workspace_id: Optional[str] = None, if_match: Optional[str] = None, timeout: Optional[float] = None) -> "Token":
+        """Change the name or the end of a token, or take scopes away"""
+        return await self._call("PATCH", f"/tokens/{segment(token_id)}", "json", query={"workspace_id": workspace_id}, body=body, match=if_match, timeout=timeout)
+
+    async def delete_token(self, token_id: str, *, workspace_id: Optional[str] = None, if_match: Optional[str] = None, timeout: Optional[float] = None) -> None:
         """Revoke a token"""
-        return await self._call("DELETE", f"/tokens/{segment(token_id)}", "none", query={"workspace_id": workspace_id}, timeout=timeout)
+        return await self._call("DELETE", f"/tokens/{segment(token_id)}", "none", query={"workspace_id": workspace_id}, match=if_match, timeout=timeout)
 
     async def list_users(self, *, workspace_id: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "UserPage":
         """List users, newest first"""
@@ -3633,13 +3653,17 @@ class AsyncOperations:
         """Create a user"""
         return await self._call("POST", "/users", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
 
-    async def change_user(self, user_id: str, body: Optional["ChangeUserRequest"] = None, *, workspace_id: Optional[str] = None, timeout: Optional[float] = None) -> "User":
-        """Change the scopes, the password or the display name of a user, or disable the user"""
-        return await self._call("PATCH", f"/users/{segment(user_id)}", "json", query={"workspace_id": workspace_id}, body=body, timeout=timeout)
+    async def get_user(self, user_id: str, *, workspace_id: Optional[str] = None, timeout: Optional[float] = None) -> "User":
+        """Read a user"""
+        return await self._call("GET", f"/users/{segment(user_id)}", "json", query={"workspace_id": workspace_id}, timeout=timeout)
 
-    async def delete_user(self, user_id: str, *, workspace_id: Optional[str] = None, timeout: Optional[float] = None) -> None:
+    async def change_user(self, user_id: str, body: Optional["ChangeUserRequest"] = None, *, workspace_id: Optional[str] = None, if_match: Optional[str] = None, timeout: Optional[float] = None) -> "User":
+        """Change the scopes, the password or the display name of a user, or disable the user"""
+        return await self._call("PATCH", f"/users/{segment(user_id)}", "json", query={"workspace_id": workspace_id}, body=body, match=if_match, timeout=timeout)
+
+    async def delete_user(self, user_id: str, *, workspace_id: Optional[str] = None, if_match: Optional[str] = None, timeout: Optional[float] = None) -> None:
         """Delete a user, revoke the tokens and end the sign-ins"""
-        return await self._call("DELETE", f"/users/{segment(user_id)}", "none", query={"workspace_id": workspace_id}, timeout=timeout)
+        return await self._call("DELETE", f"/users/{segment(user_id)}", "none", query={"workspace_id": workspace_id}, match=if_match, timeout=timeout)
 
     async def end_user_sign_ins(self, user_id: str, *, workspace_id: Optional[str] = None, timeout: Optional[float] = None) -> "EndedSignIns":
         """Sign a user out everywhere"""
@@ -3657,21 +3681,25 @@ class AsyncOperations:
         """Create a workspace"""
         return await self._call("POST", "/workspaces", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
 
-    async def change_workspace(self, workspace_id: str, body: Optional["ChangeWorkspaceRequest"] = None, *, timeout: Optional[float] = None) -> "Workspace":
-        """Change a workspace"""
-        return await self._call("PATCH", f"/workspaces/{segment(workspace_id)}", "json", body=body, timeout=timeout)
+    async def get_workspace(self, workspace_id: str, *, timeout: Optional[float] = None) -> "Workspace":
+        """Read a workspace"""
+        return await self._call("GET", f"/workspaces/{segment(workspace_id)}", "json", timeout=timeout)
 
-    async def delete_workspace(self, workspace_id: str, *, timeout: Optional[float] = None) -> None:
+    async def change_workspace(self, workspace_id: str, body: Optional["ChangeWorkspaceRequest"] = None, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> "Workspace":
+        """Change a workspace"""
+        return await self._call("PATCH", f"/workspaces/{segment(workspace_id)}", "json", body=body, match=if_match, timeout=timeout)
+
+    async def delete_workspace(self, workspace_id: str, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> None:
         """Delete a workspace with all that is in it"""
-        return await self._call("DELETE", f"/workspaces/{segment(workspace_id)}", "none", timeout=timeout)
+        return await self._call("DELETE", f"/workspaces/{segment(workspace_id)}", "none", match=if_match, timeout=timeout)
 
     async def read_outgoing(self, *, workspace_id: Optional[str] = None, days: Optional[int] = None, timeout: Optional[float] = None) -> "Outgoing":
         """Read what leaves a workspace"""
         return await self._call("GET", "/outgoing", "json", query={"workspace_id": workspace_id, "days": days}, timeout=timeout)
 
-    async def change_outgoing(self, body: Optional["ChangeOutgoingRequest"] = None, *, workspace_id: Optional[str] = None, timeout: Optional[float] = None) -> "Outgoing":
+    async def change_outgoing(self, body: Optional["ChangeOutgoingRequest"] = None, *, workspace_id: Optional[str] = None, if_match: Optional[str] = None, timeout: Optional[float] = None) -> "Outgoing":
         """Stop what leaves a workspace, or change its budgets"""
-        return await self._call("PATCH", "/outgoing", "json", query={"workspace_id": workspace_id}, body=body, timeout=timeout)
+        return await self._call("PATCH", "/outgoing", "json", query={"workspace_id": workspace_id}, body=body, match=if_match, timeout=timeout)
 
     async def list_audit(self, *, action: Optional[Literal["job.create", "job.create_many", "job.run", "job.cancel", "job.delete", "result.read", "insight.list", "insight.pin", "insight.unpin", "collection.create", "collection.change", "collection.delete", "collection.add", "collection.remove", "link.create", "link.delete", "link.open", "template.put", "template.delete", "template.preview", "template.explain", "template.draft", "template.check", "template.choices", "repository.pull", "repository.propose", "repository.take", "repository.refuse", "metric.put", "metric.delete", "metric.check", "metric.doubt", "draft.keep", "draft.delete", "schedule.create", "schedule.change", "schedule.delete", "schedule.run", "connection.create", "connection.change", "connection.delete", "connection.test", "agent.call", "file.put", "file.read", "file.delete", "file.declare", "webhook.create", "webhook.change", "webhook.delete", "webhook.test", "webhook.rotate_secret", "webhook.recover", "webhook.cancel_pending", "subscription.read", "subscription.create", "subscription.change", "subscription.delete", "subscription.test", "subscription.recover", "subscription.cancel_pending", "subscription.unsubscribe", "subscription.confirm", "delivery.read", "delivery.redeliver", "outgoing.change", "outgoing.refuse", "session.begin", "session.refuse", "session.end", "sign_in.end", "sign_in.end_all", "grant.create", "token.create", "token.change", "token.delete", "reader.read", "reader.put", "reader.put_many", "reader.delete", "user.create", "user.admit", "user.change", "user.password", "user.sign_out", "user.delete", "user.erase", "workspace.create", "workspace.change", "workspace.delete"]] = None, user_id: Optional[str] = None, object_id: Optional[str] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, workspace_id: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "AuditRecordPage":
         """Read the audit trail, newest first"""

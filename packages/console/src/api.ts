@@ -3,7 +3,7 @@
  * client itself repeats requests, so the cache does not.
  */
 
-import { type Client, ClientError, createClient } from '@assay/client'
+import { type Client, ClientError, carryTag, createClient } from '@assay/client'
 import type { Scope } from '@assay/model/token'
 import {
   type InvalidateOptions,
@@ -12,6 +12,7 @@ import {
   QueryCache,
   QueryClient,
   type QueryKey,
+  replaceEqualDeep,
   useQuery,
 } from '@tanstack/react-query'
 import { below, SERVICE } from './pages/address.ts'
@@ -51,10 +52,24 @@ class FreshQueryClient extends QueryClient {
   }
 }
 
+/** Keeps unchanged parts of an answer, so that the page need not be drawn anew, and the tag of the new answer. */
+function sharedWith(before: unknown, after: unknown): unknown {
+  const shared: unknown = replaceEqualDeep(before, after)
+  const isObject = typeof shared === 'object' && shared !== null
+  return isObject && typeof after === 'object' && after !== null ? carryTag(after, shared) : shared
+}
+
 export const queryClient = new FreshQueryClient({
   queryCache: new QueryCache({ onError }),
   mutationCache: new MutationCache({ onError }),
-  defaultOptions: { queries: { retry: false, staleTime: 5_000, refetchOnWindowFocus: true } },
+  defaultOptions: {
+    queries: {
+      retry: false,
+      staleTime: 5_000,
+      refetchOnWindowFocus: true,
+      structuralSharing: sharedWith,
+    },
+  },
 })
 
 /** Ends the session here and at the service. Drafts of forms are deleted. Throws if the service cannot be reached. */

@@ -1,5 +1,5 @@
 /** Converts connections between the form, where every value is text, and the service, where each option has its type. */
-import type { ConnectionChange, ConnectionInput } from '@assay/client'
+import { ClientError, type ConnectionChange, type ConnectionInput } from '@assay/client'
 import type { ConnectionView } from '@assay/model/connection'
 import {
   type ConnectionKind,
@@ -9,18 +9,14 @@ import {
 } from '@assay/model/connection-kinds'
 import { api } from './api.ts'
 
-const PAGE_MOST = 200
-
-/** Finds a connection in the list, because the API has no call for a single one. */
+/** Returns null if there is no connection of this name. */
 export async function findConnection(name: string): Promise<ConnectionView | null> {
-  let cursor: string | undefined
-  do {
-    const page = await api().connections.list({ limit: PAGE_MOST, ...(cursor ? { cursor } : {}) })
-    const found = page.items.find((connection) => connection.name === name)
-    if (found) return found
-    cursor = page.next_cursor ?? undefined
-  } while (cursor !== undefined)
-  return null
+  return api()
+    .connections.get(name)
+    .catch((error: unknown) => {
+      if (error instanceof ClientError && error.status === 404) return null
+      throw error
+    })
 }
 
 export const textOf = (value: unknown): string =>

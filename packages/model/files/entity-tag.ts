@@ -5,7 +5,12 @@
 import { hash } from 'node:crypto'
 import type { Connection } from '../connection.ts'
 import { AppError } from '../errors.ts'
+import type { Collection } from '../insights/collection.ts'
+import type { Job } from '../job.ts'
+import type { StoredReader } from '../personal/readers.ts'
 import type { Schedule } from '../schedule.ts'
+import type { Token, User, Workspace } from '../token.ts'
+import type { OutgoingRules } from '../webhooks/outgoing.ts'
 import type { Webhook } from '../webhooks/webhook.ts'
 
 /** The headers If-Match and If-None-Match; null if they were not sent. */
@@ -15,7 +20,20 @@ export interface Conditions {
 }
 
 /** The kinds of objects whose changes take conditions. */
-export type Versioned = 'template' | 'metric' | 'schedule' | 'connection' | 'webhook'
+export type Versioned =
+  | 'template'
+  | 'metric'
+  | 'draft'
+  | 'job'
+  | 'schedule'
+  | 'connection'
+  | 'webhook'
+  | 'collection'
+  | 'reader'
+  | 'user'
+  | 'token'
+  | 'workspace'
+  | 'outgoing'
 
 /** The condition of a change on its object. `id`: the id of the object in its workspace. */
 export interface Expected extends Conditions {
@@ -28,6 +46,8 @@ export interface Expected extends Conditions {
 export const BEING_DELETED = 'It is being deleted.'
 
 const tagOf = (fields: unknown): string => `"${hash('sha256', JSON.stringify(fields)).slice(0, 20)}"`
+
+const byName = ([one]: [string, unknown], [other]: [string, unknown]): number => (one < other ? -1 : 1)
 
 export function tagOfSource(source: string): string {
   return tagOf(source)
@@ -73,6 +93,41 @@ export function tagOfWebhook(webhook: Webhook): string {
     [description, signature, public_key, retry_schedule, max_in_flight, rate_per_second, status],
     [tells_skipped, personal, follows],
   ])
+}
+
+/** A job changes by its state alone, so its tag is readable: `"queued.1"`. */
+export function tagOfJob({ job_status, attempt }: Pick<Job, 'job_status' | 'attempt'>): string {
+  return `"${job_status}.${attempt}"`
+}
+
+export function tagOfCollection({ name, description }: Pick<Collection, 'name' | 'description'>): string {
+  return tagOf([name, description])
+}
+
+export function tagOfReader({
+  name,
+  email,
+  user_id,
+  attributes,
+}: Pick<StoredReader, 'name' | 'email' | 'user_id' | 'attributes'>): string {
+  return tagOf([name, email, user_id, attributes])
+}
+
+/** Returns the tag of a user. It says nothing about the password, which no answer shows. */
+export function tagOfUser({ display_name, scopes, disabled, issuer }: User): string {
+  return tagOf([display_name, scopes, disabled, issuer])
+}
+
+export function tagOfToken({ name, scopes, expires_at }: Token): string {
+  return tagOf([name, scopes, expires_at])
+}
+
+export function tagOfWorkspace({ workspace_id: _id, created_at: _at, ...settable }: Workspace): string {
+  return tagOf(Object.entries(settable).toSorted(byName))
+}
+
+export function tagOfOutgoing({ stopped, budgets, model, hosts, mail_domains }: OutgoingRules): string {
+  return tagOf([stopped, Object.entries(budgets).toSorted(byName), model, hosts, mail_domains])
 }
 
 /** The content coding that the tag of a compressed answer names at its end: `"9f2c.gzip"`. */

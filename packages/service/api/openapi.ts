@@ -4,7 +4,7 @@ import { ERRORS, type ErrorCode } from '@assay/model/errors'
 import type { TSchema } from 'typebox'
 import { VERSION } from '../runtime/version.ts'
 import { isConditional } from './answers/versions.ts'
-import { ANY_TYPE, isIdempotent, type Operation, type ReplyShape } from './http/operation.ts'
+import { ANY_TYPE, CHANGING, isIdempotent, type Operation, type ReplyShape } from './http/operation.ts'
 import { openapiPath } from './http/path.ts'
 import { type PlainSchema, plainSchema } from './http/plain-schema.ts'
 import { PROBLEM_TYPE } from './http/problem.ts'
@@ -89,7 +89,7 @@ function errorsOf(route: Route): ErrorCode[] {
   if (operation.scope !== null) universal.push('unauthorized', 'forbidden', 'rate_limited')
   if (takesBody) universal.push('bad_json', 'payload_too_large', 'unsupported_media_type')
   if (isIdempotent(route)) universal.push('idempotency_mismatch', 'idempotency_in_progress')
-  if (isConditional(operation.name)) universal.push('precondition_failed')
+  if (isConditional(operation.name) || CHANGING.includes(route.method)) universal.push('precondition_failed')
   return [...new Set([...operation.errors, ...universal])]
 }
 

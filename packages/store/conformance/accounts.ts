@@ -163,6 +163,7 @@ export const accountTests: ConformanceTests = {
       user_id,
       scopes,
       templates: null,
+      collections: null,
       rate_limit: null,
       reader_id: null,
     }

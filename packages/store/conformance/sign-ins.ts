@@ -192,6 +192,7 @@ export const signInTests: ConformanceTests = {
       user_id: 'ada',
       scopes: ['viewer', 'analyst'],
       templates: ['hello'],
+      collections: null,
       rate_limit: null,
       reader_id: null,
     })

@@ -604,6 +604,7 @@ CREATE TABLE tokens (
   name text NOT NULL,
   scopes json NOT NULL,
   templates json,
+  collections json,
   expires_at timestamp(3) with time zone,
   created_at timestamp(3) with time zone NOT NULL,
   last_used_at timestamp(3) with time zone,

@@ -602,6 +602,7 @@ CREATE TABLE tokens (
   name TEXT NOT NULL,
   scopes TEXT NOT NULL,
   templates TEXT,
+  collections TEXT,
   expires_at TEXT,
   created_at TEXT NOT NULL,
   last_used_at TEXT

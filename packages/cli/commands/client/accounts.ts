@@ -64,6 +64,12 @@ const USER_ERASE = clientCommand(
   },
 )
 
+/** Returns the highest scope that a new token may have. */
+function usualScope(call: Call): Scope {
+  if (call.all('collection').length > 0) return 'viewer'
+  return call.all('template').length > 0 ? 'analyst' : 'admin'
+}
+
 export const ACCOUNTS = [
   showCommand(
     {
@@ -76,6 +82,10 @@ export const ACCOUNTS = [
           'ID',
           'Limit it to this template: it runs it and reads its insights; repeat for more',
         ),
+        collection: texts(
+          'ID',
+          'Limit it to the insights that this collection shows, which it reads; repeat for more',
+        ),
         expires: text('DURATION', 'How long it is valid, e.g. 30d (default: until deleted)'),
         workspace: WORKSPACE,
         own: flag('It belongs to your own user; without it, to the service account "service:NAME"'),
@@ -84,8 +94,9 @@ export const ACCOUNTS = [
     async (client, call) =>
       client.tokens.create({
         name: call.operands[0] ?? 'command line',
-        scopes: scopesOf(call, call.all('template').length > 0 ? 'analyst' : 'admin'),
+        scopes: scopesOf(call, usualScope(call)),
         ...(call.all('template').length > 0 ? { templates: call.all('template') } : {}),
+        ...(call.all('collection').length > 0 ? { collections: call.all('collection') } : {}),
         expires_at: expiry(call),
         ...(call.on('own') ? { user_id: (await client.me()).user_id } : {}),
         ...workspaceOf(call),
@@ -94,13 +105,13 @@ export const ACCOUNTS = [
   ),
   listCommand(
     { name: 'token list', summary: 'List the tokens of the workspace', options: { workspace: WORKSPACE } },
-    ['TOKEN', 'NAME', 'SCOPES', 'TEMPLATES', 'USER', 'EXPIRES', 'LAST USED', 'CREATED'],
+    ['TOKEN', 'NAME', 'SCOPES', 'ONLY', 'USER', 'EXPIRES', 'LAST USED', 'CREATED'],
     listTokens,
     (one) => [
       one.token_id,
       one.name,
       one.scopes.join(','),
-      one.templates?.join(',') ?? 'all',
+      (one.templates ?? one.collections)?.join(',') ?? 'all',
       one.user_id,
       one.expires_at,
       one.last_used_at,

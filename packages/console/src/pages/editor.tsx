@@ -3,6 +3,7 @@
  * outlives an expired session.
  */
 
+import type { CallOptions } from '@assay/client'
 import type { EditorView } from '@codemirror/view'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
@@ -11,6 +12,7 @@ import { api } from '../api.ts'
 import { useDraft } from '../drafts/draft.ts'
 import { attributesOf } from '../drafts/readers.ts'
 import { freeId } from '../drafts/template-id.ts'
+import { useOpened } from '../drafts/unchanged.ts'
 import { Builder } from '../parts/builder/builder.tsx'
 import { DraftMetrics, DraftNotes, type DraftOf, useDraftOf } from '../parts/drafts/draft-notes.tsx'
 import { SaveOrKeep, useKeptDraft } from '../parts/drafts/kept-drafts.tsx'
@@ -111,11 +113,11 @@ function useTemplateIds(): string[] | undefined {
   return data?.map(({ template_id }) => template_id)
 }
 
-function useSave(template_id: string, source: string, forget: () => void) {
+function useSave(template_id: string, source: string, opened: CallOptions, forget: () => void) {
   const cache = useQueryClient()
   const navigate = useNavigate()
   return useMutation({
-    mutationFn: () => api().templates.put(template_id, source),
+    mutationFn: () => api().templates.put(template_id, source, opened),
     onSuccess: async () => {
       forget()
       await cache.invalidateQueries({ queryKey: ['templates'] })
@@ -172,6 +174,7 @@ function Desk({
   first,
   fixed,
   proposes = false,
+  of,
   drafted = false,
   wish = '',
   line,
@@ -182,6 +185,8 @@ function Desk({
   fixed: boolean
   /** True if the template is the repository's. */
   proposes?: boolean
+  /** The template that is edited. */
+  of?: object
   /** True if the text is a draft of data, which is previewed at once. */
   drafted?: boolean
   /** The id that a new template gets if none is written and no template has it; empty for one from its title. */
@@ -199,7 +204,7 @@ function Desk({
   const taken = useTemplateIds()
   // Nothing is saved before the ids of the others are known.
   const id = draft.template_id.trim() || (taken ? freeId(wish, draft.source, taken) : '')
-  const put = useSave(id, draft.source, forget)
+  const put = useSave(id, draft.source, useOpened(of), forget)
   const propose = usePropose(draft, forget)
   const save = proposes ? propose : put
   const faults = checked.data?.faults ?? NONE
@@ -409,12 +414,13 @@ export function EditTemplatePage() {
       }
     >
       <Loaded query={query}>
-        {({ source, version, origin }) => (
+        {(template) => (
           <Desk
-            name={`${template_id}.${version}`}
-            first={{ template_id, source, values: {} }}
+            name={`${template_id}.${template.version}`}
+            first={{ template_id, source: template.source, values: {} }}
             fixed
-            proposes={origin === 'git'}
+            of={template}
+            proposes={template.origin === 'git'}
             line={line}
           />
         )}

@@ -2,11 +2,13 @@
 
 import { ClientError } from '@assay/client'
 import { type ErrorComponentProps, Link } from '@tanstack/react-router'
+import { OUTDATED } from '../drafts/unchanged.ts'
 import { below } from '../pages/address.ts'
 
 export function Fault({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   const problem = error instanceof ClientError ? error.problem : null
-  const text = problem?.detail ?? (error instanceof Error ? error.message : String(error))
+  const said = problem?.detail ?? (error instanceof Error ? error.message : String(error))
+  const text = problem?.code === 'precondition_failed' ? OUTDATED : said
   // A fault of a body that is a file needs no list, because the sentence says everything.
   const faults = (problem?.errors ?? []).filter(
     ({ path, message }) => path !== 'body' || !text.includes(message),

@@ -243,6 +243,7 @@ test('tells whose token it is and what it may do', async (t) => {
     workspace_id: 'default',
     scopes: ['viewer'],
     templates: null,
+    collections: null,
   })
   assert.equal(typeof version, 'string')
   assert.equal((await ask('GET', '/v1alpha/auth/me', { token: null })).status, 401)

@@ -123,6 +123,11 @@ export const whoAmI = operation({
               description: 'The templates that the token is limited to; null: no limit',
             }),
           ),
+          collections: nullable(
+            Type.Array(Type.String(), {
+              description: 'The collections that the token is limited to; null: no limit',
+            }),
+          ),
           version: Type.String({ description: 'Of the service' }),
         },
         { title: 'WhoAmI' },
@@ -130,7 +135,7 @@ export const whoAmI = operation({
     },
   },
   async handle({ services, principal }) {
-    const { token_id, user_id, workspace_id, scopes, templates } = principal
+    const { token_id, user_id, workspace_id, scopes, templates, collections } = principal
     const user = await services.store.getUser({ workspace_id, user_id })
     const { version, config } = services
     return {
@@ -143,6 +148,7 @@ export const whoAmI = operation({
       workspace_id,
       scopes,
       templates,
+      collections,
       version,
     }
   },

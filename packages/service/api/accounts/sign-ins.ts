@@ -41,6 +41,11 @@ async function prove(
     throw invalid([{ path: 'token', message: 'must stand alone, without username and password' }])
   const found = await services.store.findToken(hashToken(token))
   if (!found) throw noToken()
+  if (found.collections !== null)
+    throw new AppError(
+      'forbidden',
+      'This token reads collections for a program, and signs no browser in: send a person a link to the collection.',
+    )
   if (await services.store.findGrant({ token_id: found.token_id }))
     throw new AppError(
       'forbidden',

@@ -1,6 +1,7 @@
 /** Operations on tokens. A token is shown once; the store keeps only its hash. */
 
 import { type Clock, iso } from '@assay/model/clock'
+import { tagOfToken } from '@assay/model/entity-tag'
 import { AppError, notFound } from '@assay/model/errors'
 import { nullable, Type } from '@assay/model/schema'
 import { includesScope, LOGIN_TOKEN, type Scope, serviceAccount, Token } from '@assay/model/token'
@@ -23,6 +24,24 @@ export const listTokens = operation({
   async handle({ services, principal, query }) {
     const workspace_id = await administered(services, principal, query.workspace_id)
     return services.store.listTokens({ limit: LIMIT_DEFAULT, ...query, workspace_id })
+  },
+})
+
+export const getToken = operation({
+  name: 'getToken',
+  tag: 'Administration',
+  summary: 'Read a token, without its secret',
+  scope: 'admin',
+  params: Type.Object({ token_id: Id }),
+  query: Type.Object({ workspace_id: OfWorkspace }),
+  replies: { 200: { description: 'The token, without its secret', schema: Token } },
+  errors: ['not_found'],
+  async handle({ services, principal, params, query, reply }) {
+    const workspace_id = await administered(services, principal, query.workspace_id)
+    const token = await services.store.getToken({ workspace_id, ...params })
+    if (!token) throw notFound('token', params.token_id)
+    void reply.header('etag', tagOfToken(token))
+    return token
   },
 })
 
@@ -60,6 +79,33 @@ async function limitOf(
   return [...new Set(templates)]
 }
 
+/** Returns the collections that a new token is limited to. Throws a 422 for what such a token cannot be. */
+async function collectionsOf(
+  { store }: Pick<Services, 'store'>,
+  {
+    collections,
+    templates,
+    scopes,
+  }: { collections?: string[] | null; templates?: string[] | null; scopes: readonly Scope[] },
+  workspace_id: string,
+): Promise<string[] | null> {
+  if (!collections) return null
+  if (templates)
+    throw invalid([{ path: 'collections', message: 'must be left out where `templates` is given' }])
+  if (includesScope(scopes, 'analyst'))
+    throw invalid([{ path: 'scopes', message: 'must be viewer for a token with collections, which reads' }])
+  const found = await Promise.all(
+    collections.map((collection_id) => store.getCollection({ workspace_id, collection_id })),
+  )
+  const faults = collections.flatMap((id, index) =>
+    found[index]
+      ? []
+      : [{ path: `collections.${index}`, message: `names no collection of this workspace: ${id}` }],
+  )
+  if (faults.length > 0) throw invalid(faults)
+  return [...new Set(collections)]
+}
+
 export const createToken = operation({
   name: 'createToken',
   tag: 'Administration',
@@ -86,6 +132,16 @@ export const createToken = operation({
         }),
       ),
     ),
+    collections: Type.Optional(
+      nullable(
+        Type.Array(Id, {
+          minItems: 1,
+          maxItems: 20,
+          description:
+            'Limits the token, whose scope is viewer: it lists and reads the insights of these collections, and does nothing else',
+        }),
+      ),
+    ),
     expires_at: Type.Optional(Type.Union([Time, Type.Null()])),
     workspace_id: OfWorkspace,
   }),
@@ -108,6 +164,7 @@ export const createToken = operation({
     refuseMeaningless(body, clock)
     const expires_at = body.expires_at ?? null
     const templates = await limitOf(services, body, workspace_id)
+    const collections = await collectionsOf(services, body, workspace_id)
     // After a crash the token of the first try was never shown, so a repeat replaces it.
     if (request.idempotent) await store.deleteToken({ workspace_id, token_id: id })
     const secret = newToken()
@@ -118,12 +175,13 @@ export const createToken = operation({
       name: body.name,
       scopes: body.scopes,
       templates,
+      collections,
       expires_at,
       token_hash: hashToken(secret),
     })
     return reply
       .code(201)
-      .header('location', `/v1alpha/tokens/${token.token_id}`)
+      .headers({ location: `/v1alpha/tokens/${token.token_id}`, etag: tagOfToken(token) })
       .send({ ...token, token: secret })
   },
 })
@@ -145,7 +203,7 @@ export const changeToken = operation({
   }),
   replies: { 200: { description: 'The token, without its secret', schema: Token } },
   errors: ['not_found', 'conflict'],
-  async handle({ services, principal, params, query, body }) {
+  async handle({ services, principal, params, query, body, reply }) {
     const { store, clock } = services
     const workspace_id = await administered(services, principal, query.workspace_id)
     refuseMeaningless(body, clock)
@@ -153,6 +211,7 @@ export const changeToken = operation({
     const token = await store.updateToken({ workspace_id, ...params, caller, patch: body })
     services.tokens.forget()
     if (!token) throw notFound('token', params.token_id)
+    void reply.header('etag', tagOfToken(token))
     return token
   },
 })

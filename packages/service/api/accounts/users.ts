@@ -1,5 +1,6 @@
 /** Operations on users. A deleted user's jobs and webhooks stay; the tokens are revoked. */
 
+import { tagOfUser } from '@assay/model/entity-tag'
 import { AppError, notFound } from '@assay/model/errors'
 import { Type } from '@assay/model/schema'
 import { isServiceAccount, User } from '@assay/model/token'
@@ -22,6 +23,25 @@ export const listUsers = operation({
   async handle({ services, principal, query }) {
     const workspace_id = await administered(services, principal, query.workspace_id)
     return services.store.listUsers({ limit: LIMIT_DEFAULT, ...query, workspace_id })
+  },
+})
+
+export const getUser = operation({
+  name: 'getUser',
+  tag: 'Administration',
+  summary: 'Read a user',
+  scope: 'admin',
+  params: Type.Object({ user_id: Name }),
+  query: Type.Object({ workspace_id: OfWorkspace }),
+  replies: { 200: { description: 'The user', schema: User } },
+  errors: ['not_found'],
+  async handle({ services, principal, params, query, reply }) {
+    const workspace_id = await administered(services, principal, query.workspace_id)
+    const found = await services.store.getUser({ workspace_id, ...params })
+    if (!found) throw notFound('user', params.user_id)
+    const { password_hash: _, ...user } = found
+    void reply.header('etag', tagOfUser(user))
+    return user
   },
 })
 
@@ -59,7 +79,8 @@ export const createUser = operation({
       const { password_hash: _, ...rest } = made
       return rest
     })
-    return reply.code(201).header('location', `/v1alpha/users/${user.user_id}`).send(user)
+    const headers = { location: `/v1alpha/users/${user.user_id}`, etag: tagOfUser(user) }
+    return reply.code(201).headers(headers).send(user)
   },
 })
 
@@ -81,7 +102,7 @@ export const changeUser = operation({
   }),
   replies: { 200: { description: 'The user', schema: User } },
   errors: ['not_found', 'conflict'],
-  async handle({ services, principal, params, query, body }) {
+  async handle({ services, principal, params, query, body, reply }) {
     const { store, tokens } = services
     const key = { workspace_id: await administered(services, principal, query.workspace_id), ...params }
     const { password, ...patch } = body
@@ -97,6 +118,7 @@ export const changeUser = operation({
     const user = await store.updateUser({ ...key, patch: { ...patch, ...password_hash } })
     tokens.forget()
     if (!user) throw notFound('user', params.user_id)
+    void reply.header('etag', tagOfUser(user))
     return user
   },
 })

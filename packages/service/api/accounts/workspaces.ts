@@ -2,6 +2,7 @@
 import { stat } from 'node:fs/promises'
 import path from 'node:path'
 import { iso } from '@assay/model/clock'
+import { tagOfWorkspace } from '@assay/model/entity-tag'
 import { notFound } from '@assay/model/errors'
 import { Type } from '@assay/model/schema'
 import { DEFAULT_WORKSPACE, Workspace, WorkspaceCaps } from '@assay/model/token'
@@ -11,7 +12,7 @@ import type { Services } from '../dependencies.ts'
 import { LIMIT_DEFAULT, pageOf, pageQuery, whole } from '../http/fields.ts'
 import { operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
-import { requireOperator, WorkspaceId } from './administration.ts'
+import { administered, requireOperator, WorkspaceId } from './administration.ts'
 
 const WorkspaceView = Type.Object(
   {
@@ -62,6 +63,25 @@ export const listWorkspaces = operation({
   },
 })
 
+export const getWorkspace = operation({
+  name: 'getWorkspace',
+  tag: 'Administration',
+  summary: 'Read a workspace',
+  description: 'An admin of the default workspace reads any, any other admin only its own.',
+  scope: 'admin',
+  params: Type.Object({ workspace_id: WorkspaceId }),
+  replies: { 200: { description: 'The workspace', schema: WorkspaceView } },
+  errors: ['not_found'],
+  async handle({ services, principal, params, reply }) {
+    const found = await services.store.getWorkspace(
+      await administered(services, principal, params.workspace_id),
+    )
+    if (!found) throw notFound('workspace', params.workspace_id)
+    void reply.header('etag', tagOfWorkspace(found))
+    return (await viewsOf(services, [found]))[0]!
+  },
+})
+
 /** Returns the normalized path of a folder. Throws a 422 if the path is not absolute or no folder exists there. */
 async function requireFolder(folder: string): Promise<string> {
   const found = path.isAbsolute(folder) ? await stat(folder).catch(() => null) : null
@@ -101,7 +121,8 @@ export const createWorkspace = operation({
       ...caps,
     })
     const [view] = await viewsOf(services, [workspace])
-    return reply.code(201).header('location', `/v1alpha/workspaces/${workspace_id}`).send(view)
+    const headers = { location: `/v1alpha/workspaces/${workspace_id}`, etag: tagOfWorkspace(workspace) }
+    return reply.code(201).headers(headers).send(view)
   },
 })
 
@@ -121,7 +142,7 @@ export const changeWorkspace = operation({
   }),
   replies: { 200: { description: 'The workspace', schema: WorkspaceView } },
   errors: ['not_found'],
-  async handle({ services, principal, params, body }) {
+  async handle({ services, principal, params, body, reply }) {
     requireOperator(principal)
     const { data_folder, ...rest } = body
     const folder = typeof data_folder === 'string' ? await requireFolder(data_folder) : data_folder
@@ -131,6 +152,7 @@ export const changeWorkspace = operation({
     })
     services.tokens.forget()
     if (!workspace) throw notFound('workspace', params.workspace_id)
+    void reply.header('etag', tagOfWorkspace(workspace))
     return (await viewsOf(services, [workspace]))[0]!
   },
 })

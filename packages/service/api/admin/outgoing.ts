@@ -1,5 +1,6 @@
 /** Operations on what leaves a workspace: the ledger, the budgets, and the switch that stops all of it. */
 import { isIP } from 'node:net'
+import { tagOfOutgoing } from '@assay/model/entity-tag'
 import { AppError, notFound } from '@assay/model/errors'
 import {
   dayOf,
@@ -15,8 +16,7 @@ import type { Static } from 'typebox'
 import { isDomain } from '../../config/values.ts'
 import { budgetOf } from '../../outgoing/refusal.ts'
 import { administered, OfWorkspace } from '../accounts/administration.ts'
-import type { Services } from '../dependencies.ts'
-import { operation } from '../http/operation.ts'
+import { type Call, operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
 
 const DAY_MS = 86_400_000
@@ -88,7 +88,7 @@ const OutgoingChange = Type.Object({
 type OutgoingChange = Static<typeof OutgoingChange>
 
 async function viewOf(
-  { store, ledger, clock }: Services,
+  { services: { store, ledger, clock }, reply }: Pick<Call, 'services' | 'reply'>,
   workspace_id: string,
   days: number,
 ): Promise<OutgoingView> {
@@ -98,6 +98,7 @@ async function viewOf(
   const [found] = await store.readOutgoing({ workspace_ids: [workspace_id], day })
   if (!found) throw notFound('workspace', workspace_id)
   const { rules, counts } = found
+  void reply.header('etag', tagOfOutgoing(rules))
   return {
     workspace_id,
     stopped: rules.stopped,
@@ -133,9 +134,9 @@ export const readOutgoing = operation({
   }),
   replies: { 200: { description: 'The ledger and the rules', schema: OutgoingView } },
   errors: ['not_found'],
-  async handle({ services, principal, query }) {
+  async handle({ services, principal, query, reply }) {
     const workspace_id = await administered(services, principal, query.workspace_id)
-    return viewOf(services, workspace_id, query.days ?? DAYS.usual)
+    return viewOf({ services, reply }, workspace_id, query.days ?? DAYS.usual)
   },
 })
 
@@ -211,7 +212,7 @@ export const changeOutgoing = operation({
   body: OutgoingChange,
   replies: { 200: { description: 'The ledger and the rules as they are now', schema: OutgoingView } },
   errors: ['not_found', 'forbidden'],
-  async handle({ services, principal, query, body }) {
+  async handle({ services, principal, query, body, reply }) {
     const { store, ledger, clock } = services
     const workspace_id = await administered(services, principal, query.workspace_id)
     const day = dayOf(clock.now())
@@ -221,6 +222,6 @@ export const changeOutgoing = operation({
     const patch = patchOf(body, { present: found.rules, principal, at })
     await ledger.refresh(workspace_id)
     if (!(await store.changeOutgoing({ workspace_id, patch }))) throw notFound('workspace', workspace_id)
-    return viewOf(services, workspace_id, DAYS.usual)
+    return viewOf({ services, reply }, workspace_id, DAYS.usual)
   },
 })

@@ -37,6 +37,14 @@ test('a change is refused where another has changed the object since it was read
   await made('POST', '/v1alpha/connections', { name: 'sales', kind: 'postgresql', options })
   await made('PUT', '/v1alpha/jobs/templates/own', SOURCE, 'text/markdown')
   await made('PUT', '/v1alpha/metrics/revenue', METRIC, 'application/yaml')
+  const idOf = async (method: string, path: string, body: unknown, name: string): Promise<string> =>
+    (JSON.parse(await made(method, path, body)) as Record<string, string>)[name]!
+  const collection = await idOf('POST', '/v1alpha/collections', { name: 'Board' }, 'collection_id')
+  const user = await idOf('POST', '/v1alpha/users', { username: 'eve', scopes: ['viewer'] }, 'user_id')
+  const tokenBody = { name: 'nightly', scopes: ['viewer', 'analyst'] }
+  const token = await idOf('POST', '/v1alpha/tokens', tokenBody, 'token_id')
+  await made('POST', '/v1alpha/workspaces', { workspace_id: 'second' })
+  await made('PUT', '/v1alpha/readers/ada', { name: 'Ada' })
   const cases: [path: string, method: string, changes: unknown[], type?: string][] = [
     [`webhooks/${webhook.webhook_id}`, 'PATCH', [{ description: 'one' }, { description: 'two' }]],
     [`schedules/${schedule.schedule_id}`, 'PATCH', [{ priority: 1 }, { paused: true }]],
@@ -48,6 +56,11 @@ test('a change is refused where another has changed the object since it was read
     ['connections/sales', 'PATCH', [{ description: 'one' }, { limits: { rows: 7 } }]],
     ['jobs/templates/own', 'PUT', [`${SOURCE}one\n`, `${SOURCE}two\n`], 'text/markdown'],
     ['metrics/revenue', 'PUT', [`${METRIC}unit: m3\n`, `${METRIC}good: up\n`], 'application/yaml'],
+    [`collections/${collection}`, 'PATCH', [{ name: 'Directors' }, { description: 'weekly' }]],
+    [`users/${user}`, 'PATCH', [{ scopes: ['analyst'] }, { disabled: true }]],
+    [`tokens/${token}`, 'PATCH', [{ name: 'weekly' }, { scopes: ['viewer'] }]],
+    ['workspaces/second', 'PATCH', [{ name: 'Two' }, { max_queued: 7 }]],
+    ['readers/ada', 'PUT', [{ name: 'Ada L.' }, { name: 'Ada', attributes: { region: 'North' } }]],
   ]
   for (const [at, method, [first, second], type] of cases) {
     const path = `/v1alpha/${at}`
@@ -122,21 +135,81 @@ test('a repeat of a creation has the tag of the first answer, and a rotation cha
   assert.deepEqual([(await rotate()).status, (await rotate()).status], [200, 412])
 })
 
-test('every change of what is read with a tag takes conditions', () => {
-  const nouns = [
-    'templates/{',
-    'metrics/{',
-    'schedules/{',
-    'webhooks/{webhook_id}',
-    'subscriptions/{',
-    'connections/{',
-  ]
-  const changes = ROUTES.filter(
-    ({ method, path }) =>
-      ['PUT', 'PATCH', 'DELETE'].includes(method) && nouns.some((noun) => path.includes(`/${noun}`)),
+test('a draft, the rules of what leaves and a job are changed as they were read, or not at all', async (t) => {
+  const { ask, token, complete } = await openTestServer(t)
+  const ada = await token('default', ['analyst'])
+  const draft = '/v1alpha/drafts/template/sales'
+  const keep = (source: string, headers = {}) => ask('PUT', draft, { token: ada, body: { source }, headers })
+  const first = await keep('# One', { 'if-none-match': '*' })
+  const { draft_id } = first.json()
+  const at = `/v1alpha/drafts/${String(draft_id)}`
+  const etag = String((await ask('GET', at, { token: ada })).headers.etag)
+  assert.equal(etag, first.headers.etag)
+  assert.equal((await keep('# Two', { 'if-match': etag })).status, 200)
+  for (const refused of [
+    await keep('# Three', { 'if-match': etag }),
+    await keep('# Three', { 'if-none-match': '*' }),
+    await ask('DELETE', at, { token: ada, headers: { 'if-match': etag } }),
+  ])
+    assert.equal(refused.status, 412, refused.text)
+  assert.equal((await ask('GET', at, { token: ada })).json().source, '# Two')
+
+  const rules = await ask('GET', '/v1alpha/outgoing')
+  const change = (body: unknown) =>
+    ask('PATCH', '/v1alpha/outgoing', { body, headers: { 'if-match': String(rules.headers.etag) } })
+  assert.equal((await change({ model: false })).status, 200)
+  assert.equal((await change({ hosts: [] })).status, 412)
+  const now = await ask('GET', '/v1alpha/outgoing')
+  assert.deepEqual([now.json().model, now.json().hosts], [false, null])
+
+  const payload = { type: 'template', template_id: 'hello' }
+  const assignment_id = (await ask('POST', '/v1alpha/jobs/', { body: { payload } })).json() as string
+  const body = { payload: { type: 'assignment', assignment_id } }
+  const status = () => ask('GET', `/v1alpha/jobs/status?assignment_id=${assignment_id}`)
+  const made = String((await status()).headers.etag)
+  const send = (what: string, match: string) =>
+    ask('POST', `/v1alpha/jobs/${what}`, { body, headers: { 'if-match': match } })
+  const queued = await send('run', made)
+  assert.deepEqual([made, queued.status, queued.headers.etag], ['"draft.0"', 200, '"queued.0"'])
+  assert.equal((await send('cancel', made)).status, 412)
+  await complete(assignment_id)
+  const gone = (match: string) =>
+    ask('DELETE', `/v1alpha/jobs/${assignment_id}`, { headers: { 'if-match': match } })
+  assert.equal((await gone('"queued.0"')).status, 412)
+  assert.equal((await gone(String((await status()).headers.etag))).status, 204)
+})
+
+/** Changes of what is made and deleted and never changed, and of many things at once. */
+const UNTAGGED = [
+  'pinInsight',
+  'unpinInsight',
+  'deleteLink',
+  'deleteCollectionLink',
+  'endSignIn',
+  'endSignIns',
+  'endUserSignIns',
+  'endGrant',
+  'putReaders',
+  'eraseUserJobs',
+]
+
+test('every change of one thing takes conditions, or refuses those that it would ignore', async (t) => {
+  const { ask } = await openTestServer(t)
+  const changes = ROUTES.filter(({ method }) => ['PUT', 'PATCH', 'DELETE'].includes(method))
+  const untagged = changes.filter(
+    ({ operation: one }) => !isConditional(one.name) && !['putFile', 'deleteFile'].includes(one.name),
   )
-  assert.ok(changes.length >= 12)
-  for (const { operation: one } of changes) assert.ok(isConditional(one.name), one.name)
+  assert.deepEqual(untagged.map(({ operation: one }) => one.name).toSorted(), UNTAGGED.toSorted())
+  for (const { method, path, operation: one } of untagged) {
+    const id = '0198aaaa-0000-7000-8000-000000000000'
+    const body = one.name === 'putReaders' ? { readers: [{ reader_id: 'ada', name: 'Ada' }] } : {}
+    const refused = await ask(method, path.replaceAll(/\{\w+\}/g, id), {
+      headers: { 'if-match': '"other"' },
+      ...(one.body === null ? {} : { body }),
+    })
+    assert.deepEqual([refused.status, refused.json().code], [412, 'precondition_failed'], one.name)
+    assert.match(refused.json().detail, /without it/)
+  }
 })
 
 test('long answers to reads come in the coding that the client wants most, and secrets in none', async (t) => {

@@ -87,6 +87,7 @@ const PRINCIPAL = {
   user_id: 'ada',
   scopes: ['viewer' as const],
   templates: null,
+  collections: null,
   rate_limit: null,
   reader_id: null,
 }

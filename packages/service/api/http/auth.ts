@@ -15,6 +15,7 @@ import type { Config } from '../../config/config.ts'
 import { createGatherer } from '../../runtime/gatherer.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { hashToken } from '../../runtime/secrets.ts'
+import { refuseBeyondCollections } from '../insights/collection-limits.ts'
 import { challengeOf } from '../oauth/addresses.ts'
 import { refuseBeyondLimit } from '../templates/template-limits.ts'
 import { addressOf } from './client-address.ts'
@@ -223,5 +224,6 @@ export function authenticate(
     }
     if (!includesScope(principal.scopes, scope)) throw tooNarrow(scope)
     refuseBeyondLimit(name, principal)
+    refuseBeyondCollections(name, principal)
   }
 }

@@ -12,8 +12,9 @@ import type { Principal, Scope } from '@assay/model/token'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static, TObject, TSchema } from 'typebox'
 import { type Deprecated, deprecationHeaders } from '../answers/deprecation.ts'
-import { expectedOf } from '../answers/versions.ts'
+import { expectedOf, refuseUntagged } from '../answers/versions.ts'
 import type { Services } from '../dependencies.ts'
+import { limitToCollections } from '../insights/collection-limits.ts'
 import { hideFromOthers, mayBeHidden } from '../readers/visible.ts'
 import { limitToTemplates } from '../templates/template-limits.ts'
 import { restOf } from './path.ts'
@@ -102,6 +103,9 @@ export function isIdempotent({ method, operation }: { method: string; operation:
 }
 
 const NOTHING = Type.Object({})
+
+/** The methods that change one object. */
+export const CHANGING: readonly string[] = ['PUT', 'PATCH', 'DELETE']
 
 /** Defines an operation. Defaults: no parameters, a JSON body, idempotency keys on POST. */
 export function operation<
@@ -221,6 +225,7 @@ export function handlerOf({ operation, path }: { operation: Operation; path: str
     if (leaving) reply.headers(leaving)
     const bodyless = method === 'GET' || method === 'HEAD'
     const parts = readParts(request, bodyless)
+    if (CHANGING.includes(method)) refuseUntagged(operation.name, request.headers)
     const call: Call = {
       services,
       principal: request.principal as Principal,
@@ -234,10 +239,14 @@ export function handlerOf({ operation, path }: { operation: Operation; path: str
     }
     const handle = (given: Call): unknown =>
       operation.audit ? handleAudited(operation, operation.audit, given) : operation.handle(given)
-    const isLimited = request.principal !== null && request.principal.templates !== null
+    const isLimited =
+      request.principal !== null &&
+      (request.principal.templates !== null || request.principal.collections !== null)
     const hides = request.principal !== null && mayBeHidden(operation.name, request.principal)
     const narrowed = async (): Promise<Call> => {
-      const limited = isLimited ? await limitToTemplates(operation.name, call) : call
+      const limited = isLimited
+        ? await limitToCollections(operation.name, await limitToTemplates(operation.name, call))
+        : call
       return hides ? hideFromOthers(operation.name, limited) : limited
     }
     const answer = isLimited || hides ? narrowed().then(handle) : handle(call)

@@ -8,6 +8,7 @@ import {
   HELD_MOST,
   pinsId,
 } from '@assay/model/collection'
+import { tagOfCollection } from '@assay/model/entity-tag'
 import { notFound } from '@assay/model/errors'
 import { nullable, Type } from '@assay/model/schema'
 import { Id, LIMIT_DEFAULT, pageOf, pageQuery } from '../http/fields.ts'
@@ -92,7 +93,8 @@ export const createCollection = operation({
       name: name.trim(),
       description,
     })
-    return reply.code(201).header('location', `/v1alpha/collections/${id}`).send(made)
+    const headers = { location: `/v1alpha/collections/${id}`, etag: tagOfCollection(made) }
+    return reply.code(201).headers(headers).send(made)
   },
 })
 
@@ -122,7 +124,11 @@ export const getCollection = operation({
   params: CollectionPath,
   replies: { 200: { description: 'The collection', schema: Collection } },
   errors: ['not_found'],
-  handle: ({ services, principal, params }) => requireCollection(services, principal, params.collection_id),
+  async handle({ services, principal, params, reply }) {
+    const found = await requireCollection(services, principal, params.collection_id)
+    void reply.header('etag', tagOfCollection(found))
+    return found
+  },
 })
 
 export const changeCollection = operation({
@@ -138,10 +144,11 @@ export const changeCollection = operation({
   }),
   replies: { 200: { description: 'The collection', schema: Collection } },
   errors: ['not_found'],
-  async handle({ services, principal: { workspace_id }, params, body }) {
+  async handle({ services, principal: { workspace_id }, params, body, reply }) {
     const patch = { ...body, ...(body.name === undefined ? {} : { name: body.name.trim() }) }
     const changed = await services.store.updateCollection({ workspace_id, ...params, patch })
     if (!changed) throw notFound('collection', params.collection_id)
+    void reply.header('etag', tagOfCollection(changed))
     return changed
   },
 })

@@ -4,6 +4,7 @@
  */
 
 import { metricsRead } from '@assay/engine/metrics/names'
+import { tagOfJob } from '@assay/model/entity-tag'
 import { AppError, notFound } from '@assay/model/errors'
 import { ENDINGS, isFinal, JOB_STATUSES, type Job, JobView, jobView } from '@assay/model/job'
 import { ReaderId } from '@assay/model/readers'
@@ -166,7 +167,7 @@ export const runJob = operation({
   body: Assignment,
   replies: { 200: { description: 'The job', schema: JobView } },
   errors: ['not_found', 'conflict', 'job_final', 'queue_full', 'workspace_busy'],
-  async handle({ services, principal: { workspace_id }, body, request }) {
+  async handle({ services, principal: { workspace_id }, body, request, reply }) {
     const { assignment_id } = body.payload
     const key = { workspace_id, assignment_id }
     let job = await services.store.queueCurrent({ ...key, isCurrent: (draft) => isAsPut(services, draft) })
@@ -175,6 +176,7 @@ export const runJob = operation({
       job = await services.store.queueJob(key)
     }
     request.trace?.job('job run request', { assignment_id, workspace_id, template_id: job.template_id })
+    void reply.header('etag', tagOfJob(job))
     return jobView(job)
   },
 })
@@ -189,9 +191,11 @@ export const cancelJob = operation({
   body: Assignment,
   replies: { 200: { description: 'The job', schema: JobView } },
   errors: ['not_found', 'job_final'],
-  async handle({ services, principal, body }) {
+  async handle({ services, principal, body, reply }) {
     const { assignment_id } = body.payload
-    return jobView(await services.store.cancelJob({ workspace_id: principal.workspace_id, assignment_id }))
+    const job = await services.store.cancelJob({ workspace_id: principal.workspace_id, assignment_id })
+    void reply.header('etag', tagOfJob(job))
+    return jobView(job)
   },
 })
 
@@ -210,7 +214,7 @@ export const jobStatus = operation({
   }),
   replies: { 200: { description: 'The job', schema: JobView } },
   errors: ['not_found', 'workspace_busy'],
-  async handle({ services, principal, query, signal, request }) {
+  async handle({ services, principal, query, signal, request, reply }) {
     const { assignment_id, wait = 0 } = query
     let job = await requireJob(services, principal, assignment_id)
     if (wait > 0 && !isFinal(job.job_status)) {
@@ -224,6 +228,7 @@ export const jobStatus = operation({
       const until = Math.min(wait, ANSWERED_BY) * 1000
       await services.changes.until(jobKey(assignment_id), look, until, signal()).finally(close)
     }
+    void reply.header('etag', tagOfJob(job))
     return jobView(job)
   },
 })

@@ -43,7 +43,7 @@ const UNPLACED = ['proposeChange', 'beginSignIn', 'pullRepository', 'repositoryP
 const RATE: Header[] = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset']
 const TAGGED = ['readResult', 'getFile', 'putFile']
 /** Operations whose condition may be that nothing exists yet (`If-None-Match: *`). */
-const PUT = ['putFile', 'putTemplate', 'putMetric']
+const PUT = ['putFile', 'putTemplate', 'putMetric', 'putReader', 'keepDraft']
 
 const refer = (names: Header[]): Record<string, { $ref: string }> =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))

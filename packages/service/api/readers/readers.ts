@@ -1,5 +1,6 @@
 /** Operations on readers: the persons for whom personal insights are made, and the attributes that choose their rows. */
 
+import { tagOfReader } from '@assay/model/entity-tag'
 import { type FieldError, notFound } from '@assay/model/errors'
 import { READERS_PUT_MOST } from '@assay/model/reader-limits'
 import { ReaderId, ReaderInput, ReaderView, readerFaults, readerView } from '@assay/model/readers'
@@ -86,9 +87,10 @@ export const getReader = operation({
   params: ReaderPath,
   replies: { 200: { description: 'The reader', schema: ReaderView } },
   errors: ['not_found'],
-  async handle({ services, principal: { workspace_id }, params: { reader_id } }) {
+  async handle({ services, principal: { workspace_id }, params: { reader_id }, reply }) {
     const reader = await services.store.getReader({ workspace_id, reader_id })
     if (!reader) throw notFound('reader', reader_id)
+    void reply.header('etag', tagOfReader(reader))
     return readerView(reader)
   },
 })
@@ -119,6 +121,7 @@ export const putReader = operation({
     services.tokens.forget()
     const made = await services.store.getReader({ workspace_id, reader_id })
     if (!made) throw notFound('reader', reader_id)
+    void reply.header('etag', tagOfReader(made))
     if (created > 0) reply.code(201).header('location', `/v1alpha/readers/${encodeURIComponent(reader_id)}`)
     return readerView(made)
   },

@@ -2,6 +2,7 @@
  * Operations on kept drafts: texts that their authors have not published. Authors see their own; users who may
  * publish see all.
  */
+import { tagOfSource } from '@assay/model/entity-tag'
 import { AppError, notFound } from '@assay/model/errors'
 import { DRAFT_KINDS, DRAFT_NAMES, KeptDraft, KeptDraftWithSource } from '@assay/model/kept-draft'
 import { Type } from '@assay/model/schema'
@@ -56,10 +57,12 @@ export const keepDraft = operation({
   body: Type.Object({ source: Type.String({ minLength: 1 }) }),
   replies: { 200: { description: 'The draft', schema: KeptDraft } },
   errors: ['conflict', 'template_read_only', 'metric_read_only'],
-  async handle({ services, principal: { workspace_id, user_id }, params, body, id }) {
+  async handle({ services, principal: { workspace_id, user_id }, params, body: { source }, id, reply }) {
     vetName(services, params)
     const { store } = services
-    return store.keepDraft({ draft_id: id, workspace_id, user_id, ...params, source: body.source })
+    const kept = await store.keepDraft({ draft_id: id, workspace_id, user_id, ...params, source })
+    void reply.header('etag', tagOfSource(source))
+    return kept
   },
 })
 
@@ -96,7 +99,11 @@ export const getKeptDraft = operation({
   params: DraftPath,
   replies: { 200: { description: 'The draft', schema: KeptDraftWithSource } },
   errors: ['not_found'],
-  handle: (call) => requireDraft(call, call.params.draft_id),
+  async handle(call) {
+    const found = await requireDraft(call, call.params.draft_id)
+    void call.reply.header('etag', tagOfSource(found.source))
+    return found
+  },
 })
 
 export const deleteKeptDraft = operation({

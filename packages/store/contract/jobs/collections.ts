@@ -13,9 +13,16 @@ export interface CollectionStore {
     input: Key & { user_id: string; name: string; description: string | null },
   ): Promise<Collection>
   getCollection(input: Key): Promise<Collection | null>
-  /** Lists collections, newest first. `insight_id`: only collections that hold this insight or its series. */
+  /**
+   * Lists collections, newest first. `insight_id`: only collections that hold this insight or its series.
+   * `collection_ids`: only these.
+   */
   listCollections(
-    query: PageQuery & { workspace_id: string; insight_id?: string | undefined },
+    query: PageQuery & {
+      workspace_id: string
+      insight_id?: string | undefined
+      collection_ids?: readonly string[] | undefined
+    },
   ): Promise<Page<Collection>>
   /** Changes a collection. Returns null if it does not exist. */
   updateCollection(

@@ -74,8 +74,8 @@ export interface AccountStore {
    */
   deleteUser(input: { workspace_id: string; user_id: string }): Promise<boolean>
   createToken(
-    input: Omit<Token, 'created_at' | 'last_used_at' | 'templates'> &
-      Partial<Pick<Token, 'templates'>> & { token_hash: string },
+    input: Omit<Token, 'created_at' | 'last_used_at' | 'templates' | 'collections'> &
+      Partial<Pick<Token, 'templates' | 'collections'>> & { token_hash: string },
   ): Promise<Token>
   /**
    * Returns the caller of a token. It is read with every request. Null if there is no such token, it has expired, or
@@ -84,6 +84,7 @@ export interface AccountStore {
   findToken(token_hash: string): Promise<Principal | null>
   /** Writes `last_used_at` of each token if it is later than the present one. */
   noteTokenUses(uses: { token_id: string; at: string }[]): Promise<void>
+  getToken(input: { workspace_id: string; token_id: string }): Promise<Token | null>
   listTokens(query: PageQuery & { workspace_id: string }): Promise<Page<Token>>
   /**
    * Changes a token. Throws `conflict` for scopes that it does not have, for a later end of the token of a person

@@ -17,6 +17,11 @@ import { LOCK_WORKSPACE } from '../workspace-lock.ts'
 const SHOWN = KEPT_DRAFTS.except('workspace_id', 'source')
 const OF_ID = by('workspace_id', 'draft_id')
 const FIND = KEPT_DRAFTS.select(OF_ID, KEPT_DRAFTS.except('workspace_id'))
+const LOCK = KEPT_DRAFTS.select(`${OF_ID} FOR UPDATE`, KEPT_DRAFTS.except('workspace_id'))
+const LOCK_OWN = KEPT_DRAFTS.select(
+  `${by('workspace_id', 'kind', 'name', 'user_id')} FOR UPDATE`,
+  KEPT_DRAFTS.except('workspace_id'),
+)
 const LIST = listOf(KEPT_DRAFTS, {
   columns: SHOWN,
   id: 'draft_id',
@@ -58,6 +63,24 @@ export function* keepDraft(tx: Writer, input: Input<'keepDraft'>): Routine<KeptD
 
 export function* getKeptDraft(from: Reader, key: Input<'getKeptDraft'>): Routine<KeptDraftWithSource | null> {
   return (yield* from.find(FIND, key)) ?? null
+}
+
+/**
+ * Returns the draft under the lock that keeping one takes. `id`: the id of a draft, or the kind, the name and the
+ * author of one, with blanks between them.
+ */
+export function* lockDraft(
+  tx: Writer,
+  workspace_id: string,
+  id: string,
+): Routine<KeptDraftWithSource | null> {
+  yield* tx.find(LOCK_WORKSPACE, { workspace_id })
+  const [kind, name, ...author] = id.split(' ')
+  const found =
+    name === undefined
+      ? yield* tx.find(LOCK, { workspace_id, draft_id: id })
+      : yield* tx.find(LOCK_OWN, { workspace_id, kind, name, user_id: author.join(' ') })
+  return found ?? null
 }
 
 export function listKeptDrafts(from: Reader, query: Input<'listKeptDrafts'>): Routine<Page<KeptDraft>> {

@@ -118,13 +118,15 @@ export function* getCollection(from: Reader, key: Key): Routine<Collection | nul
 }
 
 export function* listCollections(from: Reader, input: Input<'listCollections'>): Routine<Page<Collection>> {
-  const { insight_id, ...query } = input
-  if (insight_id === undefined) return yield* LIST.page(from, query)
+  const { insight_id, collection_ids: of, ...query } = input
+  const only = (collection_ids: readonly string[]) =>
+    LIST.page(from, { ...query, collection_ids } as typeof query)
+  if (insight_id === undefined) return yield* of ? only(of) : LIST.page(from, query)
   const { workspace_id } = query
   const item_ids = yield* itemsOf(from, { workspace_id, insight_id })
   const holding = yield* from.all(HOLDING, { workspace_id, item_ids })
-  const collection_ids = [...new Set(holding.map(({ collection_id }) => collection_id))]
-  return yield* LIST.page(from, { ...query, collection_ids } as typeof query)
+  const found = new Set(holding.map(({ collection_id }) => collection_id))
+  return yield* only([...found].filter((id) => of?.includes(id) ?? true))
 }
 
 /** Returns the forms in which a collection may hold the insight: itself, or its series. */
@@ -133,12 +135,17 @@ function* itemsOf(from: Reader, key: { workspace_id: string; insight_id: string 
   return source ? [key.insight_id, source.series] : [key.insight_id]
 }
 
+export function* lockCollection(tx: Writer, key: Key): Routine<CollectionRow | null> {
+  const row = yield* tx.find(LOCK, key)
+  return row && !row.pins ? row : null
+}
+
 export function* updateCollection(
   tx: Writer,
   { patch, ...key }: Input<'updateCollection'>,
 ): Routine<Collection | null> {
-  const row = yield* tx.find(LOCK, key)
-  if (!row || row.pins) return null
+  const row = yield* lockCollection(tx, key)
+  if (!row) return null
   const { name = row.name, description = row.description } = patch
   yield* tx.run(UPDATE, { ...key, name, description, updated_at: tx.now })
   return (yield* tx.find(FIND, key)) ?? null

@@ -104,7 +104,7 @@ const LOGINS = TOKENS.sql<{ count: number }>(
    WHERE workspace_id = :workspace_id AND user_id = :user_id AND name = :name AND token_id <> :token_id`,
 )
 const FIND_TOKEN = withHeld<Principal & Held>(
-  `SELECT token_id, tokens.workspace_id, tokens.user_id, tokens.scopes, templates, rate_limit, reader_id, ${HELD}
+  `SELECT token_id, tokens.workspace_id, tokens.user_id, tokens.scopes, templates, collections, rate_limit, reader_id, ${HELD}
    FROM tokens JOIN workspaces ON workspaces.workspace_id = tokens.workspace_id
    LEFT JOIN users ON users.workspace_id = tokens.workspace_id AND users.user_id = tokens.user_id
    LEFT JOIN readers ON readers.workspace_id = tokens.workspace_id AND readers.user_id = tokens.user_id
@@ -117,6 +117,7 @@ const NOTE_USE = TOKENS.sql(
    WHERE token_id = :token_id AND (last_used_at IS NULL OR last_used_at < :at)`,
 )
 const LOCK_TOKEN = TOKENS.select(`${by('workspace_id', 'token_id')} FOR UPDATE`, TOKEN)
+const GET_TOKEN = TOKENS.select(by('workspace_id', 'token_id'), TOKEN)
 const UPDATE_TOKEN = TOKENS.update(['name', 'scopes', 'expires_at'], by('workspace_id', 'token_id'))
 const FIND_GRANT = GRANTS.select(by('token_id'), ['token_id'])
 const DELETE_TOKEN = TOKENS.delete(by('workspace_id', 'token_id'))
@@ -132,11 +133,15 @@ export function* createWorkspace(tx: Writer, input: Input<'createWorkspace'>): R
   return workspace
 }
 
+export function* lockWorkspace(tx: Writer, workspace_id: string): Routine<Workspace | null> {
+  return (yield* tx.find(LOCK_WORKSPACE, { workspace_id })) ?? null
+}
+
 export function* updateWorkspace(
   tx: Writer,
   { workspace_id, patch }: Input<'updateWorkspace'>,
 ): Routine<Workspace | null> {
-  const found = yield* tx.find(LOCK_WORKSPACE, { workspace_id })
+  const found = yield* lockWorkspace(tx, workspace_id)
   if (!found) return null
   const workspace: Workspace = { ...found, ...patch }
   yield* tx.run(UPDATE_WORKSPACE, workspace)
@@ -190,6 +195,11 @@ export function* getUser(from: Reader, input: Input<'getUser'>): Routine<KnownUs
 
 export function* findUsers(from: Reader, input: Input<'findUsers'>): Routine<string[]> {
   return (yield* from.all(FIND_USERS, input)).map(({ user_id }) => user_id)
+}
+
+export function* lockUser(tx: Writer, key: Input<'getUser'>): Routine<User | null> {
+  const found = yield* tx.find(LOCK_USER, key)
+  return found ? shown(found) : null
 }
 
 /** Changes a user. A user with fewer scopes or another password must sign in again. */
@@ -263,7 +273,7 @@ function* admitLogin(tx: Writer, token: Input<'createToken'>): Routine<void> {
 export function* createToken(tx: Writer, input: Input<'createToken'>): Routine<Token> {
   const { token_hash, ...rest } = input
   yield* input.name === LOGIN_TOKEN ? admitLogin(tx, input) : admitOneMore(tx, input, TOKEN_CAP)
-  const token: Token = { templates: null, ...rest, created_at: tx.now, last_used_at: null }
+  const token: Token = { templates: null, collections: null, ...rest, created_at: tx.now, last_used_at: null }
   if ((yield* tx.run(INSERT_TOKEN, { ...token, token_hash })) === 0)
     throw new AppError('name_taken', `There is already a token ${input.token_id}.`)
   return token
@@ -276,6 +286,14 @@ export function* findToken(from: Reader, token_hash: string): Routine<Principal 
 /** Writes uses of tokens. It locks in the order of ids, so that nodes that write at once do not wait for each other. */
 export function* noteTokenUses(tx: Writer, uses: Input<'noteTokenUses'>): Routine<void> {
   for (const use of uses.toSorted((a, b) => (a.token_id < b.token_id ? -1 : 1))) yield* tx.run(NOTE_USE, use)
+}
+
+export function* getToken(from: Reader, key: Input<'getToken'>): Routine<Token | null> {
+  return (yield* from.find(GET_TOKEN, key)) ?? null
+}
+
+export function* lockToken(tx: Writer, key: Input<'getToken'>): Routine<Token | null> {
+  return (yield* tx.find(LOCK_TOKEN, key)) ?? null
 }
 
 export function listTokens(from: Reader, query: Input<'listTokens'>): Routine<Page<Token>> {
@@ -310,7 +328,7 @@ function tokenFault(
  */
 export function* updateToken(tx: Writer, input: Input<'updateToken'>): Routine<Token | null> {
   const { patch, workspace_id, token_id } = input
-  const found = yield* tx.find(LOCK_TOKEN, { workspace_id, token_id })
+  const found = yield* lockToken(tx, { workspace_id, token_id })
   if (!found) return null
   const isGranted = (yield* tx.find(FIND_GRANT, { token_id })) !== undefined
   const fault = tokenFault(found, input, isGranted)

@@ -54,13 +54,18 @@ export function listOutgoing(from: Reader, input: Input<'listOutgoing'>): Routin
   return from.all(SINCE, input)
 }
 
+export function* lockRules(tx: Writer, workspace_id: string): Routine<OutgoingRules | null> {
+  const found = yield* tx.find(LOCK_RULES, { workspace_id })
+  return found ? { ...OPEN_RULES, ...found.outgoing } : null
+}
+
 export function* changeOutgoing(
   tx: Transaction,
   { workspace_id, patch }: Input<'changeOutgoing'>,
 ): Routine<OutgoingRules | null> {
-  const found = yield* tx.find(LOCK_RULES, { workspace_id })
+  const found = yield* lockRules(tx, workspace_id)
   if (!found) return null
-  const outgoing = { ...OPEN_RULES, ...found.outgoing, ...patch }
+  const outgoing = { ...found, ...patch }
   yield* tx.run(WRITE_RULES, { workspace_id, outgoing })
   if (outgoing.stopped === null) yield* releaseHeld(tx, workspace_id)
   return outgoing

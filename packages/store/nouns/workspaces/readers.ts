@@ -3,7 +3,7 @@ import { AppError } from '@assay/model/errors'
 import { READERS_MOST, readerMailId, type StoredReader } from '@assay/model/readers'
 import type { Page } from '../../contract/page.ts'
 import { decodeCursor, encodeCursor } from '../../cursor.ts'
-import type { Reader, Routine, Transaction } from '../../rows.ts'
+import type { Reader, Routine, Transaction, Writer } from '../../rows.ts'
 import type { Input } from '../../store.ts'
 import { by } from '../../tables/table.ts'
 import { READERS } from '../../tables/workspaces/readers.ts'
@@ -15,6 +15,7 @@ const OF_IDS = 'WHERE workspace_id = :workspace_id AND reader_id = ANY (:reader_
 const FIND = READERS.select(OF_ID)
 const FIND_SOME = READERS.select(`${OF_IDS} ORDER BY reader_id`)
 const FIND_OF_USER = READERS.select(by('workspace_id', 'user_id'))
+const LOCK = READERS.select(`${OF_ID} FOR UPDATE`)
 const LIST = READERS.select(
   'WHERE workspace_id = :workspace_id AND reader_id > :after ORDER BY reader_id LIMIT :most',
 )
@@ -83,6 +84,12 @@ export function* putReaders(
 
 export function* getReader(from: Reader, key: Key): Routine<StoredReader | null> {
   return (yield* from.find(FIND, key)) ?? null
+}
+
+/** Returns the reader under the locks that a put takes. */
+export function* lockReader(tx: Writer, key: Key): Routine<StoredReader | null> {
+  yield* tx.find(LOCK_WORKSPACE, key)
+  return (yield* tx.find(LOCK, key)) ?? null
 }
 
 export function readersAfter(from: Reader, input: Input<'readersAfter'>): Routine<StoredReader[]> {

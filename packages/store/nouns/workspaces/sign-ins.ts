@@ -62,7 +62,7 @@ const END_OLDEST = statement(
 const LOCK_TOKEN = TOKENS.select(`${by('workspace_id', 'token_id')} FOR UPDATE`, ['expires_at', 'scopes'])
 const LOCK_USER = USERS.select(`${by('workspace_id', 'user_id')} FOR UPDATE`, ['disabled'])
 const FIND = withHeld<Principal & Held>(
-  `SELECT sign_in_id AS token_id, sign_ins.token_id AS begun_with, sign_ins.workspace_id, sign_ins.user_id, sign_ins.scopes, templates, rate_limit, reader_id, ${HELD}
+  `SELECT sign_in_id AS token_id, sign_ins.token_id AS begun_with, sign_ins.workspace_id, sign_ins.user_id, sign_ins.scopes, templates, NULL AS collections, rate_limit, reader_id, ${HELD}
    FROM sign_ins JOIN workspaces ON workspaces.workspace_id = sign_ins.workspace_id
    LEFT JOIN users ON users.workspace_id = sign_ins.workspace_id AND users.user_id = sign_ins.user_id
    LEFT JOIN readers ON readers.workspace_id = sign_ins.workspace_id AND readers.user_id = sign_ins.user_id

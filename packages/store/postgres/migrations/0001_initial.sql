@@ -91,6 +91,7 @@ CREATE TABLE tokens (
   name text NOT NULL,
   scopes json NOT NULL,
   templates json,
+  collections json,
   expires_at timestamptz(3),
   created_at timestamptz(3) NOT NULL,
   last_used_at timestamptz(3)

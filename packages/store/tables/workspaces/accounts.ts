@@ -59,6 +59,7 @@ export const TOKENS = new Table<TokenRow>('tokens', ['token_id'], {
   name: 'text',
   scopes: 'json',
   templates: 'json?',
+  collections: 'json?',
   expires_at: 'time?',
   created_at: 'time',
   last_used_at: 'time?',

@@ -8,6 +8,7 @@ import { KIND_WORDS, OUTGOING_KINDS, type OutgoingKind } from '@assay/model/outg
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, faultsOf } from '../../api.ts'
+import { useOpened } from '../../drafts/unchanged.ts'
 import { ChangeForm, Editable } from '../../parts/editing.tsx'
 import { CheckField, LinesField, TextField } from '../../parts/field.tsx'
 import { ListTable } from '../../parts/lists/list-table.tsx'
@@ -144,10 +145,11 @@ function ReachFields({ draft, change, faults }: FieldsProps) {
 function RulesForm({ rules, onDone }: { rules: OutgoingView; onDone(): void }) {
   const { workspace_id } = rules
   const cache = useQueryClient()
+  const opened = useOpened(rules)
   const [draft, change] = useState(() => draftOf(rules))
   const [tried, setTried] = useState(false)
   const save = useMutation({
-    mutationFn: () => api().outgoing.change(changeOf(draft, rules), { workspace_id }),
+    mutationFn: () => api().outgoing.change(changeOf(draft, rules), { workspace_id, ...opened }),
     onSuccess: async () => {
       await cache.invalidateQueries({ queryKey: [OUTGOING] })
       onDone()

@@ -4,6 +4,7 @@ import { LOGIN_TOKEN, SCOPES, type Scope, type Token } from '@assay/model/token'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, faultsOf } from '../../api.ts'
+import { asShown } from '../../drafts/unchanged.ts'
 import { AskFirst } from '../../parts/ask-first.tsx'
 import { NewForm } from '../../parts/editing.tsx'
 import { SelectField, TextField } from '../../parts/field.tsx'
@@ -84,6 +85,8 @@ function NewToken() {
   )
 }
 
+const SETTABLE = ['name', 'scopes', 'expires_at'] as const
+
 /** Returns the end of a day in the reader's time zone. The next function returns the day of an end. */
 const lastDay = (day: string): string => new Date(`${day}T23:59:59`).toISOString()
 const dayOf = (expires_at: string | null): string => localInput(expires_at).slice(0, 10)
@@ -94,7 +97,8 @@ function fewerThan(scopes: readonly Scope[]) {
   return SCOPE_OPTIONS.slice(0, highest + 1)
 }
 
-function Change({ token: { token_id, name, scopes, expires_at } }: { token: Token }) {
+function Change({ token }: { token: Token }) {
+  const { token_id, name, scopes, expires_at } = token
   const cache = useQueryClient()
   const highest = SCOPES.findLast((one) => scopes.includes(one)) ?? 'viewer'
   const day = dayOf(expires_at)
@@ -131,13 +135,15 @@ function Change({ token: { token_id, name, scopes, expires_at } }: { token: Toke
         setScope(highest)
         setExpires(day)
       }}
-      act={() =>
-        api().tokens.update(token_id, {
+      act={async () => {
+        const patch = {
           ...(newName.trim() === name ? {} : { name: newName.trim() }),
           ...(scope === highest ? {} : { scopes: [scope as Scope] }),
           ...(expires === day ? {} : { expires_at: expires === '' ? null : lastDay(expires) }),
-        })
-      }
+        }
+        const read = () => api().tokens.get(token_id)
+        return api().tokens.update(token_id, patch, await asShown(token, read, SETTABLE))
+      }}
       onDone={() => cache.invalidateQueries({ queryKey: ['tokens'] })}
     />
   )
@@ -179,6 +185,14 @@ export function TokensPage() {
                 <td data-label="May">
                   {token.scopes.join(', ')}
                   {token.templates !== null && <div className="small">only {token.templates.join(', ')}</div>}
+                  {token.collections !== null && (
+                    <div className="small">
+                      only the insights of{' '}
+                      {token.collections.length === 1
+                        ? 'a collection'
+                        : `${token.collections.length} collections`}
+                    </div>
+                  )}
                 </td>
                 <td data-label="Made">
                   <Time at={token.created_at} />

@@ -4,6 +4,7 @@ import { hasLapsed, SCOPES, type Scope, type User } from '@assay/model/token'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, faultsOf } from '../../api.ts'
+import { asShown } from '../../drafts/unchanged.ts'
 import { AskFirst } from '../../parts/ask-first.tsx'
 import { NewForm } from '../../parts/editing.tsx'
 import { SelectField, TextField } from '../../parts/field.tsx'
@@ -69,7 +70,12 @@ function NewUser() {
   )
 }
 
-function ChangeScope({ user: { user_id, username, scopes } }: { user: User }) {
+/** Returns the condition that the user is as the list shows. */
+const asListed = (user: User) =>
+  asShown(user, () => api().users.get(user.user_id), ['scopes', 'disabled', 'display_name'])
+
+function ChangeScope({ user }: { user: User }) {
+  const { user_id, username, scopes } = user
   const cache = useQueryClient()
   const highest = SCOPES.findLast((one) => scopes.includes(one)) ?? 'viewer'
   const [scope, setScope] = useState<string>(highest)
@@ -89,7 +95,7 @@ function ChangeScope({ user: { user_id, username, scopes } }: { user: User }) {
         />
       }
       action="Change the scope"
-      act={() => api().users.update(user_id, { scopes: [scope as Scope] })}
+      act={async () => api().users.update(user_id, { scopes: [scope as Scope] }, await asListed(user))}
       onDone={() => cache.invalidateQueries({ queryKey: ['users'] })}
     />
   )
@@ -144,7 +150,8 @@ function SetPassword({ user: { user_id, username } }: { user: User }) {
   )
 }
 
-function Disable({ user: { user_id, username, disabled } }: { user: User }) {
+function Disable({ user }: { user: User }) {
+  const { user_id, username, disabled } = user
   const cache = useQueryClient()
   const onDone = () => cache.invalidateQueries({ queryKey: ['users'] })
   const [label, description] = disabled
@@ -158,7 +165,7 @@ function Disable({ user: { user_id, username, disabled } }: { user: User }) {
       title={`${label} the user “${username}”?`}
       description={description}
       action={`${label} the user`}
-      act={() => api().users.update(user_id, { disabled: !disabled })}
+      act={async () => api().users.update(user_id, { disabled: !disabled }, await asListed(user))}
       onDone={onDone}
     />
   )

@@ -15,6 +15,7 @@ import {
   capsDraft,
   isBytes,
 } from '../../drafts/caps.ts'
+import { asShown } from '../../drafts/unchanged.ts'
 import { ChangeForm } from '../../parts/editing.tsx'
 import { TextField } from '../../parts/field.tsx'
 import { ListTable } from '../../parts/lists/list-table.tsx'
@@ -61,7 +62,11 @@ function CapsForm({ workspace, onDone }: { workspace: Workspace; onDone(): void 
   const [draft, setDraft] = useState(() => capsDraft(workspace))
   const [tried, setTried] = useState(false)
   const save = useMutation({
-    mutationFn: () => api().workspaces.change(workspace.workspace_id, capsChange(draft, workspace)),
+    mutationFn: async () => {
+      const { workspace_id } = workspace
+      const condition = await asShown(workspace, () => api().workspaces.get(workspace_id), CAP_NAMES)
+      return api().workspaces.change(workspace_id, capsChange(draft, workspace), condition)
+    },
     onSuccess: async () => {
       await cache.invalidateQueries({ queryKey: ['workspaces'] })
       onDone()

@@ -16,6 +16,7 @@ import {
   optionWords,
   snippetOf,
 } from '../../connections.ts'
+import { useOpened } from '../../drafts/unchanged.ts'
 import { AskFirst } from '../../parts/ask-first.tsx'
 import {
   CONNECTION_FIELDS,
@@ -72,6 +73,7 @@ function Facts({ connection }: { connection: ConnectionView }) {
 function EditForm({ connection, onDone }: { connection: ConnectionView; onDone(): void }) {
   const { name } = connection
   const cache = useQueryClient()
+  const opened = useOpened(connection)
   const [draft, change] = useState(() => draftOf(connection))
   const [secrets, setSecrets] = useState<SecretsDraft>({})
   const changed = changeOf(draft, secrets)
@@ -79,7 +81,7 @@ function EditForm({ connection, onDone }: { connection: ConnectionView; onDone()
   const save = useTriedSave({
     ask: () => api().connections.test(name, { options, secrets, limits }),
     save: async () => {
-      await api().connections.change(name, changed)
+      await api().connections.change(name, changed, opened)
       await cache.invalidateQueries({ queryKey: ['connection', name] })
       await cache.invalidateQueries({ queryKey: ['connections'] })
       onDone()

@@ -2,6 +2,7 @@
  * The page of the editor of a metric, which checks while the user types, also against the columns of the data, and
  * saves.
  */
+import type { CallOptions } from '@assay/client'
 import type { EditorView } from '@codemirror/view'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
@@ -9,6 +10,7 @@ import { type ReactNode, useRef } from 'react'
 import { api } from '../../api.ts'
 import type { BuiltOf } from '../../drafts/builder/choices.ts'
 import { useDraft } from '../../drafts/draft.ts'
+import { useOpened } from '../../drafts/unchanged.ts'
 import { Builder } from '../../parts/builder/builder.tsx'
 import { SaveOrKeep, useKeptDraft } from '../../parts/drafts/kept-drafts.tsx'
 import { Fault } from '../../parts/fault.tsx'
@@ -32,11 +34,11 @@ function nameIn(source: string): string {
   return /^metric:[ \t]*["']?([a-z_][a-z0-9_]*)/m.exec(source)?.[1] ?? ''
 }
 
-function useSave(source: string, metric_id: string, forget: () => void) {
+function useSave(source: string, metric_id: string, opened: CallOptions, forget: () => void) {
   const cache = useQueryClient()
   const navigate = useNavigate()
   return useMutation({
-    mutationFn: () => api().metrics.put(metric_id, source),
+    mutationFn: () => api().metrics.put(metric_id, source, opened),
     onSuccess: async () => {
       forget()
       await cache.invalidateQueries({ queryKey: ['metrics'] })
@@ -49,8 +51,9 @@ function useSave(source: string, metric_id: string, forget: () => void) {
 /** Renders the part above the editor, from its text and the function that replaces it. */
 type Above = (source: string, write: (text: string) => void) => ReactNode
 
-function Desk(props: { name: string; first: string; fixed: string | null; above?: Above }) {
-  const { name, first, fixed, above } = props
+/** `of`: the metric that is edited. */
+function Desk(props: { name: string; first: string; fixed: string | null; above?: Above; of?: object }) {
+  const { name, first, fixed, above, of } = props
   const [{ source }, change, forget] = useDraft(`metric.${name}`, () => ({ source: first }))
   const view = useRef<EditorView | null>(null)
   const settled = useSettled(source)
@@ -62,7 +65,7 @@ function Desk(props: { name: string; first: string; fixed: string | null; above?
     placeholderData: (previous) => previous,
   })
   const metric_id = fixed ?? nameIn(source)
-  const save = useSave(source, metric_id, forget)
+  const save = useSave(source, metric_id, useOpened(of), forget)
   const faults = checked.data?.faults ?? NONE
   const built = above?.(source, (text) => view.current && replaceAll(view.current, text))
   const text = (
@@ -177,7 +180,9 @@ export function EditMetricPage() {
   return (
     <Page title={`Edit ${metric_id}`} trail={<Link to="/metric">Metrics</Link>}>
       <Loaded query={query}>
-        {({ source, version }) => <Desk name={`${metric_id}.${version}`} first={source} fixed={metric_id} />}
+        {(metric) => (
+          <Desk name={`${metric_id}.${metric.version}`} first={metric.source} fixed={metric_id} of={metric} />
+        )}
       </Loaded>
     </Page>
   )

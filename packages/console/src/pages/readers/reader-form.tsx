@@ -14,6 +14,7 @@ import {
   readerDraft,
   readerInput,
 } from '../../drafts/readers.ts'
+import { asShown } from '../../drafts/unchanged.ts'
 import { ChangeForm } from '../../parts/editing.tsx'
 import { LinesField, SelectField, TextField } from '../../parts/field.tsx'
 
@@ -77,13 +78,17 @@ async function isTaken(reader_id: string): Promise<boolean> {
 
 class IdIsTaken extends Error {}
 
+const SETTABLE = ['name', 'email', 'user_id', 'attributes'] as const
+
 function useSave(reader: ReaderView | undefined, onDone: () => void) {
   const cache = useQueryClient()
   return useMutation({
     mutationFn: async (draft: ReaderDraft) => {
       const reader_id = draft.reader_id.trim()
       if (!reader && (await isTaken(reader_id))) throw new IdIsTaken()
-      return api().readers.put(reader_id, readerInput(draft))
+      const read = () => api().readers.get(reader_id)
+      const condition = reader ? await asShown(reader, read, SETTABLE) : {}
+      return api().readers.put(reader_id, readerInput(draft), condition)
     },
     onSuccess: async () => {
       await cache.invalidateQueries({ queryKey: [READERS] })

@@ -14,6 +14,7 @@ import {
   scheduleInput,
   shownValues,
 } from '../../drafts/schedule-draft.ts'
+import { useOpened } from '../../drafts/unchanged.ts'
 import { Fault } from '../../parts/fault.tsx'
 import { CheckField, SelectField, TextField, useFaultFocus } from '../../parts/field.tsx'
 import { isOfJobFields, JobFields } from '../../parts/jobs/job-fields.tsx'
@@ -136,13 +137,16 @@ class ReadersFault extends Error {}
 
 function useSave(schedule: ScheduleView | undefined, onSaved: () => void) {
   const navigate = useNavigate()
+  const opened = useOpened(schedule)
   return useMutation({
     mutationFn: async (draft: ScheduleDraft) => {
       const fault = readersFault(draft)
       if (fault !== undefined) throw new ReadersFault(fault)
       const template = draft.template_id === '' ? null : await api().templates.get(draft.template_id)
       const input = scheduleInput(draft, template?.variables ?? [], schedule)
-      return schedule ? api().schedules.update(schedule.schedule_id, input) : api().schedules.create(input)
+      return schedule
+        ? api().schedules.update(schedule.schedule_id, input, opened)
+        : api().schedules.create(input)
     },
     onSuccess: async (saved) => {
       onSaved()

@@ -4,6 +4,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api, faultsOf, useMay } from '../../api.ts'
+import { useOpened } from '../../drafts/unchanged.ts'
 import { AskFirst } from '../ask-first.tsx'
 import { Dialog } from '../dialog.tsx'
 import { ChangeForm, NewForm } from '../editing.tsx'
@@ -17,14 +18,16 @@ const MOST = 200
 
 function ChangeCollection({ collection, onDone }: { collection: CollectionView; onDone(): void }) {
   const cache = useQueryClient()
+  const opened = useOpened(collection)
   const [name, setName] = useState(collection.name)
   const [description, setDescription] = useState(collection.description ?? '')
   const save = useMutation({
     mutationFn: () =>
-      api().collections.update(collection.collection_id, {
-        name: name.trim(),
-        description: description.trim() || null,
-      }),
+      api().collections.update(
+        collection.collection_id,
+        { name: name.trim(), description: description.trim() || null },
+        opened,
+      ),
     onSuccess: async () => {
       await cache.invalidateQueries({ queryKey: KEY })
       onDone()

@@ -2,6 +2,7 @@
  * Shows the button "Follow" of a template, a schedule, a metric or a collection. After a click their insights go to
  * the own subscription.
  */
+import { etagOf } from '@assay/client'
 import type { SubscriptionView } from '@assay/model/subscription'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
@@ -34,8 +35,9 @@ async function changeFollows(
   changed: (follows: string[]) => string[],
 ): Promise<void> {
   for (const { subscription_id } of subscriptions) {
-    const { follows } = await api().subscriptions.get(subscription_id)
-    await api().subscriptions.update(subscription_id, { follows: changed(follows) })
+    const now = await api().subscriptions.get(subscription_id)
+    const follows = changed(now.follows)
+    await api().subscriptions.update(subscription_id, { follows }, { ifMatch: etagOf(now) })
   }
 }
 

@@ -4,6 +4,7 @@ import type { SubscriptionView } from '@assay/model/subscription'
 import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { api, areShown, faultsOf } from '../../api.ts'
+import { useOpened } from '../../drafts/unchanged.ts'
 import { eventWords } from '../../names.ts'
 import { triesOf } from '../../words/durations.ts'
 import { ChangeForm, Editable } from '../editing.tsx'
@@ -58,12 +59,13 @@ function Facts({ subscription }: { subscription: SubscriptionView }) {
 function EditForm({ subscription, onDone }: { subscription: SubscriptionView; onDone(): void }) {
   const { subscription_id } = subscription
   const refresh = useRefresh({ noun: 'subscription', id: subscription_id })
+  const opened = useOpened(subscription)
   const [draft, change] = useState(() => draftOf(subscription))
   const [url, setUrl] = useState('')
   const save = useMutation({
     mutationFn: () => {
       const { kind: _kind, ...patch } = inputOf(draft, url)
-      return api().subscriptions.update(subscription_id, patch)
+      return api().subscriptions.update(subscription_id, patch, opened)
     },
     onSuccess: async () => {
       await refresh()

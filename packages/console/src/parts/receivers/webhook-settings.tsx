@@ -5,6 +5,7 @@ import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, faultsOf } from '../../api.ts'
 import { draftsOf, type HeaderDraft, headerChanges, rowFaults } from '../../drafts/headers.ts'
+import { useOpened } from '../../drafts/unchanged.ts'
 import { EVENT_TYPES, eventWords, namedEvents } from '../../names.ts'
 import { triesOf } from '../../words/durations.ts'
 import { ChangeForm, Editable } from '../editing.tsx'
@@ -37,17 +38,19 @@ type Draft = Pick<WebhookView, 'url' | 'presence_name' | 'events'> & { descripti
 function useSave(webhook: WebhookView, onDone: () => void) {
   const { webhook_id } = webhook
   const refresh = useRefresh({ noun: 'webhook', id: webhook_id })
+  const opened = useOpened(webhook)
   return useMutation({
     mutationFn: ({ draft, headers }: { draft: Draft; headers: HeaderDraft[] }) => {
       const { url, presence_name, description, events } = draft
       const changes = headerChanges(headers, webhook.headers)
-      return api().webhooks.update(webhook_id, {
+      const patch = {
         url: url.trim(),
         presence_name: presence_name.trim(),
         description: description.trim() || null,
         ...(events.join() === webhook.events.join() ? {} : { events }),
         ...(changes.length === 0 ? {} : { headers: changes }),
-      })
+      }
+      return api().webhooks.update(webhook_id, patch, opened)
     },
     onSuccess: async () => {
       await refresh()
