@@ -1,18 +1,15 @@
 /**
  * Decides which SQL may reach the sealed engine: exactly one SELECT over sources and earlier blocks, made only of parts that
- * stand on the lists of sql-nodes.ts and sql-functions.ts. It judges DuckDB's own parse tree (json_serialize_sql) rather
+ * stand on the lists of sql-nodes.ts and sql-functions.ts. This file walks the tree and keeps the names in scope; sql-calls.ts
+ * judges functions and types. It judges DuckDB's own parse tree (json_serialize_sql) rather
  * than words, since deny-lists of words have been broken. Parsing takes 0.2 ms and binds nothing, so nothing runs.
  */
 import { VARCHAR } from '@duckdb/node-api'
 import { type Engine, readTable } from '../duckdb/duckdb.ts'
-import {
-  ALLOWED_FUNCTIONS,
-  ALLOWED_TABLE_FUNCTIONS,
-  CLOCK_COLUMNS,
-  LEAST_ARGUMENTS,
-  SESSION_COLUMNS,
-} from './sql-functions.ts'
-import { ALLOWED_EXPRESSIONS, ALLOWED_NODES, ALLOWED_TYPES } from './sql-nodes.ts'
+import { functionCall, typeNames } from './sql-calls.ts'
+import { ALLOWED_TABLE_FUNCTIONS, CLOCK_COLUMNS, SESSION_COLUMNS } from './sql-functions.ts'
+import { ALLOWED_EXPRESSIONS, ALLOWED_NODES } from './sql-nodes.ts'
+import { type Call, DEPTH_MAX, fold, Refusal, refuse, type TreeNode } from './sql-refusal.ts'
 import { unknownFunction } from './unknown-functions.ts'
 import { type UsedNames, usedNames } from './used-names.ts'
 
@@ -51,26 +48,6 @@ export interface Guard {
   judge(sql: string, names: readonly string[]): Promise<Judgement>
 }
 
-const AGGREGATES_BY_NAME = new Set([
-  'aggregate',
-  'list_aggr',
-  'list_aggregate',
-  'array_aggr',
-  'array_aggregate',
-])
-/** Functions whose second argument names types in JSON, which DuckDB looks up in its catalog. */
-const BY_STRUCTURE = new Set(['from_json', 'from_json_strict', 'json_transform', 'json_transform_strict'])
-/** A type with its numbers and brackets. */
-const NAMED_TYPE = /^\s*(\w+)\s*(\([\d\s,]*\))?\s*(\[\d*\])*\s*$/
-const DEPTH_MAX = 2_000
-
-interface TreeNode {
-  [key: string]: unknown
-  type?: unknown
-  class?: unknown
-  query_location?: unknown
-}
-
 /** What the walk over a tree collects. */
 interface Collected {
   reads: Set<string>
@@ -85,34 +62,7 @@ interface Named {
   called: string
 }
 
-class Refusal extends Error {
-  readonly remedy: string
-  /** The offset in the SQL, in bytes. */
-  readonly at: number
-  readonly call: Call | null
-
-  constructor(message: string, remedy: string, at: number, call: Call | null) {
-    super(message)
-    this.remedy = remedy
-    this.at = at
-    this.call = call
-  }
-}
-
-/** A function that is refused. DuckDB may not have it. */
-interface Call {
-  name: string
-  afterFrom: boolean
-}
-
-function refuse(message: string, remedy: string, at: number, call: Call | null = null): never {
-  throw new Refusal(message, remedy, at, call)
-}
-
 const SELECT_ONLY = 'Write one SELECT a block; declare files under "sources".'
-const PURE =
-  'Only functions that depend on their arguments alone may be called; pass other values in as variables.'
-
 function position(sql: string, offset: number): { line: number; column: number } {
   const before = Buffer.from(sql).subarray(0, Math.max(0, offset)).toString().split('\n')
   return { line: before.length, column: before.at(-1)!.length + 1 }
@@ -120,9 +70,6 @@ function position(sql: string, offset: number): { line: number; column: number }
 
 /** The relations in scope after FROM: the declared name by the folded name, or null for a table of a WITH. */
 type Scope = ReadonlyMap<string, string | null>
-
-/** Folds a name as DuckDB does: ASCII letters only. toLowerCase() would also fold the Kelvin sign to "k". */
-const fold = (name: string): string => name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
 
 /**
  * The names of DuckDB's own views, which need no schema. A table of a WITH may not have such a name: if DuckDB's scope of
@@ -158,57 +105,6 @@ function expression(node: TreeNode, scope: Scope, found: Collected, at: number, 
   const { cast_type: cast, ...rest } = node
   typeNames(cast, at, depth)
   children(rest, scope, found, at, depth)
-}
-
-/** Refuses a type that only a catalog can know, wherever it stands within a type. */
-function typeNames(value: unknown, at: number, depth: number): void {
-  if (depth > DEPTH_MAX) refuse('The type is nested too deeply.', 'Name a flatter type.', at)
-  if (value === null || typeof value !== 'object') return
-  const { type, catalog, schema, name } = value as TreeNode
-  if (type === 'UNBOUND_TYPE_INFO' && (catalog || schema || !ALLOWED_TYPES.has(fold(String(name))))) {
-    const full = [catalog, schema, name].filter(Boolean).join('.')
-    refuse(`There is no type ${JSON.stringify(full)}.`, 'Name a type of DuckDB, such as varchar or date.', at)
-  }
-  for (const one of Object.values(value)) typeNames(one, at, depth + 1)
-}
-
-function functionCall(node: TreeNode, at: number): void {
-  const name = fold(String(node.function_name))
-  if (!ALLOWED_FUNCTIONS.has(name))
-    refuse(`${name}() is not allowed in SQL blocks.`, PURE, at, { name, afterFrom: false })
-  const given = Array.isArray(node.children) ? (node.children as TreeNode[]) : []
-  if (given.length < (LEAST_ARGUMENTS.get(name) ?? 0)) {
-    refuse(`${name}() with one argument asks the clock.`, 'Name both times.', at)
-  }
-  if (BY_STRUCTURE.has(name)) structure(given[1], name, at)
-  if (AGGREGATES_BY_NAME.has(name)) {
-    const inner = (given[1]?.value as { value?: unknown } | undefined)?.value
-    if (typeof inner !== 'string' || !ALLOWED_FUNCTIONS.has(fold(inner))) {
-      refuse(`${name}() may only call an allowed aggregate, named as text.`, PURE, at)
-    }
-  }
-}
-
-/** Refuses a structure for JSON that names a type which only a catalog can know. */
-function structure(given: TreeNode | undefined, name: string, at: number): void {
-  const text = (given?.value as { value?: unknown } | undefined)?.value
-  const remedy = `Write it as JSON text, such as '{"a": "integer", "b": ["varchar"]}'.`
-  if (given === undefined) return
-  if (typeof text !== 'string') refuse(`The structure of ${name}() is not text.`, remedy, at)
-  let parsed: unknown
-  try {
-    parsed = JSON.parse(text)
-  } catch {
-    refuse(`The structure of ${name}() is not JSON.`, remedy, at)
-  }
-  const leaves = (value: unknown): unknown[] =>
-    value !== null && typeof value === 'object' ? Object.values(value).flatMap(leaves) : [value]
-  for (const leaf of leaves(parsed)) {
-    const type = NAMED_TYPE.exec(String(leaf))?.[1]
-    if (type === undefined || !ALLOWED_TYPES.has(fold(type))) {
-      refuse(`The structure of ${name}() names no type ${JSON.stringify(leaf)}.`, remedy, at)
-    }
-  }
 }
 
 function columnReference(node: TreeNode, found: Collected, at: number): void {
