@@ -1,6 +1,7 @@
 /** Looks at a PostgreSQL database. */
-import { newClient } from '../postgres/connection.ts'
+
 import { translate } from '../postgres/failures.ts'
+import { newClient } from '../postgres/servers/client.ts'
 import { type StoreLook, schemaState } from './store-look.ts'
 
 interface Facts {

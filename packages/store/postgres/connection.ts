@@ -8,15 +8,17 @@
  */
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Client, type ClientConfig, Pool, type PoolClient, type QueryResultRow, TypeOverrides } from 'pg'
+import { Pool, type PoolClient, type QueryResultRow } from 'pg'
 import type { JobCaps } from '../caps.ts'
 import { follow, type Native, type Reader, type Routine, type Transaction as Rows } from '../rows.ts'
 import type { Connections, Hint } from '../store.ts'
+import { BEGIN, CLAIM, CONTROL, PLAIN } from './beginning.ts'
 import { askTogether } from './exchange.ts'
 import { isBroken, isRepeatable, isUnprepared, translate, unavailable } from './failures.ts'
 import { createHints, hintKey } from './hints.ts'
 import { type Answer, type Ask, readerOf, type Starter, writerOf } from './rows.ts'
-import { clientClass, withFirstServer } from './servers/servers.ts'
+import { CONNECT_MS, clientConfig, newClient, types } from './servers/client.ts'
+import { clientClass } from './servers/servers.ts'
 
 /** The values that every transaction gets from the service. */
 export interface Context {
@@ -72,110 +74,19 @@ const POOL_SIZE = 10
 const CONTROL_SIZE = 4
 /** The milliseconds for which a request waits for a connection, old or new. It is then answered 503. */
 const PATIENCE_MS = 20_000
-const CONNECT_MS = 5000
 /**
  * The milliseconds within which the first statement of a transaction is answered. After that the other side counts as
  * gone.
  */
 export const FIRST_WORD_MS = 5000
 /**
- * The milliseconds after which the database ends a statement. The client gives up a connection that is silent for a
- * little longer.
+ * The milliseconds after which the client gives up a silent connection: a little longer than `STATEMENT_MS` of
+ * beginning.ts.
  */
-const STATEMENT_MS = 30_000
 const SILENCE_MS = 35_000
-/**
- * The most milliseconds between two statements of a transaction. A transaction that pauses for longer is stopped or
- * gone, and holds locks.
- */
-const PAUSE_MS = 5000
 const TRIES = 5
 /** The milliseconds for which nothing is prepared after a prepared statement was lost. */
 const UNPREPARED_MS = 600_000
-
-const settings = (values: Record<string, number | string>): string =>
-  Object.entries(values)
-    .map(([name, value]) => `set_config('${name}', '${value}', true)`)
-    .join(', ')
-const without = (off: readonly string[]): string =>
-  settings(Object.fromEntries(off.map((name) => [name, 'off'])))
-
-const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE'
-
-/** Returns the statement after BEGIN. It reads the time, and makes settings for this transaction only. */
-function beginning(off: readonly string[], also: Record<string, string> = {}): string {
-  const times = settings({
-    statement_timeout: STATEMENT_MS,
-    idle_in_transaction_session_timeout: PAUSE_MS,
-    ...also,
-  })
-  const all = [times, without(off)].filter((part) => part !== '')
-  return `SELECT clock_timestamp()::timestamptz(3) AS now, ${all.join(', ')}`
-}
-
-const PLAIN = beginning([])
-
-/** The settings that are turned off so that rows are read from indexes, and nothing is compiled (0.15 s each time). */
-const INDEXES = ['jit', 'enable_seqscan', 'enable_bitmapscan']
-
-/**
- * Further settings for leases, settles and deliveries, which read row by row from the indexes, however old the
- * statistics are. Otherwise the planner reads all waiting deliveries to settle a few (11 ms with five thousand, 1 ms
- * with this). Their statements are few and keep one plan each: planning each claim anew took a fifth of what a job
- * costs the database one at a time.
- */
-const ROW_BY_ROW = [...INDEXES, 'enable_hashjoin', 'enable_mergejoin']
-const KEPT = { plan_cache_mode: 'force_generic_plan' }
-const CONTROL = beginning(ROW_BY_ROW, KEPT)
-const CLAIM = beginning([...ROW_BY_ROW, 'enable_sort'], KEPT)
-
-/**
- * Makes rows come from an index in its order until the transaction ends, also for foreign keys. Otherwise a claim
- * mistakes a burst of jobs for a short queue and sorts it (187 ms at 300,000 jobs, 3 ms with this).
- */
-export const OUT_OF_INDEXES = `SELECT ${without([...INDEXES, 'enable_sort'])}`
-
-/** A time in UTC, with milliseconds without trailing zeros. */
-const IN_UTC = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(\.\d{1,3})?\+00$/
-
-/**
- * Turns "2026-01-01 09:30:00.123+02" into RFC 3339 UTC with milliseconds. A time in UTC is assembled from its text:
- * by a Date it took most of the time in which a row is read.
- */
-export function toIso(text: string): string {
-  const [, date, time, fraction = '.'] = IN_UTC.exec(text) ?? []
-  if (date !== undefined) return `${date}T${time}${fraction.padEnd(4, '0')}Z`
-  return new Date(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00')).toISOString()
-}
-
-const BIGINT = 20
-const TIMESTAMPTZ = 1184
-
-const types = new TypeOverrides()
-types.setTypeParser(TIMESTAMPTZ, toIso)
-types.setTypeParser(BIGINT, Number)
-
-/** Tells the driver to read `sslmode` as PostgreSQL's own programs do. */
-function withOwnSslModes(url: string): string {
-  return new URL(url).searchParams.has('sslmode') ? `${url}&uselibpqcompat=true` : url
-}
-
-/** Returns the configuration of a connection. Its type parsers are its own; no global setting of the driver counts. */
-function clientConfig(url: string): ClientConfig {
-  return {
-    connectionString: withOwnSslModes(withFirstServer(url)),
-    application_name: 'assay',
-    connectionTimeoutMillis: CONNECT_MS,
-    keepAlive: true,
-    types,
-  }
-}
-
-/** Makes a client that is not connected yet. */
-export function newClient(url: string, more: ClientConfig = {}): Client {
-  const config = clientConfig(url)
-  return new (clientClass(url, config))({ ...config, ...more })
-}
 
 /** Adds the time limit of one statement, which the driver accepts and its types lack. */
 const firstWord = (text: string): { text: string; query_timeout: number } => ({
@@ -250,7 +161,9 @@ class PurposePool {
     return this.#pool
   }
 
-  /** Replaces the pool after a connection fell silent, as when a machine vanishes: its other connections are in doubt. */
+  /**
+   * Replaces the pool after a connection fell silent, as when a machine vanishes: its other connections are in doubt.
+   */
   note(from: Pool, error: unknown): void {
     if (!isSilence(error) || from !== this.#pool) return
     this.#pool = this.#create()
@@ -394,7 +307,9 @@ class Transactions {
   }
 }
 
-/** Returns the reader of a pool. A read changes nothing, so after a broken connection it is sent once more on another. */
+/**
+ * Returns the reader of a pool. A read changes nothing, so after a broken connection it is sent once more on another.
+ */
 function readingFrom(pool: PurposePool): Reader {
   async function ask(sql: string, values: unknown[], again = true): Promise<Answer> {
     const connections = pool.current

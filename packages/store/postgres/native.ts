@@ -1,9 +1,10 @@
 /** The work that PostgreSQL does by SQL of its own, for the nouns. */
 import type { CountedMove, Native } from '../rows.ts'
 import { statement } from '../statement.ts'
+import { OUT_OF_INDEXES } from './beginning.ts'
 import { claimDeliveries } from './claim-deliveries.ts'
 import { claimJobs } from './claim-jobs.ts'
-import { OUT_OF_INDEXES, type Transaction } from './connection.ts'
+import type { Transaction } from './connection.ts'
 import { writeEvents } from './events.ts'
 
 // Many processes write at once, so a workspace has several rows of counts, and only drafts and queued jobs are

@@ -3,8 +3,8 @@
  * that queues replace and delete would be kept for ever.
  */
 
-import { newClient } from './connection.ts'
 import { translate } from './failures.ts'
+import { newClient } from './servers/client.ts'
 
 /** Finds tables of which a tenth of the rows, and some more, are dead, where autovacuum passes them over. */
 const DUE = `

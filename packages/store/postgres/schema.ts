@@ -5,8 +5,9 @@ import type { Client } from 'pg'
 import { type Migration, type Migrator, migrate, readMigrations, requireMigration } from '../migrate.ts'
 import type { Reader, Routine } from '../rows.ts'
 import { statement } from '../statement.ts'
-import { FIRST_WORD_MS, newClient } from './connection.ts'
+import { FIRST_WORD_MS } from './connection.ts'
 import { isLockTimeout, isRepeatable, translate } from './failures.ts'
+import { newClient } from './servers/client.ts'
 
 export const MIGRATIONS = path.join(import.meta.dirname, 'migrations')
 

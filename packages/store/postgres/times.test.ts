@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { toIso } from './connection.ts'
+import { toIso } from './servers/client.ts'
 
 /**
  * Prints a time as PostgreSQL prints a timestamptz(3): without trailing zeros, and the zone without minutes if it has
