@@ -44,7 +44,9 @@ function codeOfStatus(status: number): number {
 /** Returns the message with the words of the database, which only the operator of a node sees. */
 function withCause({ code, message, cause }: AppError): string {
   if (code !== 'store_unavailable' || !(cause instanceof Error)) return message
-  return `${message} It said: ${cause.message}. (ASSAY_STORE says where it is.)`
+  const said = cause.message.replace(/\.$/, '')
+  const where = message.includes('database') ? ' (ASSAY_STORE says where it is.)' : ''
+  return message.includes(said) ? message : `${message} It said: ${said}.${where}`
 }
 
 /** Returns the message and the exit code of an error. An unexpected error is shown with its stack. */

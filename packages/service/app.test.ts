@@ -156,6 +156,8 @@ test('a folder or a mail server that is not there stops the start', async () => 
     { home: '/proc/assay-home' },
     /^ASSAY_HOME: \/proc\/assay-home is not a folder that this process can write to/,
   )
+  await wrong({ files: '/proc/assay-files' }, /^ASSAY_FILES: \/proc\/assay-files is not a folder/)
+  await wrong({ store: 'sqlite:/proc/assay/a.db' }, /^ASSAY_STORE: \/proc\/assay is not a folder/)
   await wrong(
     { smtpUrl: 'smtp://mail.invalid', mailFrom: 'assay@example.com' },
     /^ASSAY_SMTP_URL: there is no host mail\.invalid; name the mail server\.$/,

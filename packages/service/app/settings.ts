@@ -1,7 +1,9 @@
 /** Applies settings at the start. A setting that cannot be used throws a ConfigError with a sentence for the operator. */
 import { lookup } from 'node:dns/promises'
 import { stat } from 'node:fs/promises'
+import path from 'node:path'
 import { parseTargets, type Targets } from '@assay/net/target'
+import { storeFile } from '@assay/store/open'
 import type { Store } from '@assay/store/store'
 import { type Config, ConfigError } from '../config/config.ts'
 import { type ConnectionRegistry, openConnections } from '../connections/connection-registry.ts'
@@ -49,7 +51,7 @@ export async function connectionBook(
 }
 
 /** Checks that the folders of the settings exist. Throws ConfigError. */
-export async function checkFolders({ data, templates, home }: Config): Promise<void> {
+export async function checkFolders({ data, templates, home, files, store }: Config): Promise<void> {
   const isFolder = async (folder: string) => (await stat(folder).catch(() => null))?.isDirectory() === true
   if (data !== null && !(await isFolder(data)))
     throw new ConfigError(
@@ -60,11 +62,18 @@ export async function checkFolders({ data, templates, home }: Config): Promise<v
       throw new ConfigError(
         `ASSAY_TEMPLATES: ${folder} is not a folder; create it, or name the folders that hold templates.`,
       )
+  await requireFolder('ASSAY_HOME', home)
+  if (files !== null && !files.startsWith('s3://')) await requireFolder('ASSAY_FILES', files)
+  if (store.startsWith('sqlite:')) await requireFolder('ASSAY_STORE', path.dirname(storeFile(store, home)))
+}
+
+/** Makes the folder. Throws ConfigError if this process cannot write to it. */
+async function requireFolder(name: string, folder: string): Promise<void> {
   try {
-    await makeHome(home)
+    await makeHome(folder)
   } catch (error) {
     const { code = 'unknown' } = error as NodeJS.ErrnoException
-    throw new ConfigError(`ASSAY_HOME: ${home} is not a folder that this process can write to (${code}).`)
+    throw new ConfigError(`${name}: ${folder} is not a folder that this process can write to (${code}).`)
   }
 }
 

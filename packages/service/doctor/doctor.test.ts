@@ -160,6 +160,12 @@ test('tells a database that cannot be reached, and a home that is another one', 
   const file = path.join(folder, 'a-file')
   writeFileSync(file, 'x')
   assert.match((await found({ ASSAY_HOME: file })).home!.says, /is not a folder/)
+  const nowhere = await found({ ASSAY_HOME: '/proc/assay/home', ASSAY_BACKUP: '/proc/assay/backups' })
+  assert.match(nowhere.home!.says, /^\/proc\/assay\/home cannot be made in \/proc\.$/)
+  assert.match(
+    nowhere.backups!.says,
+    /cannot be used \(ENOENT\); name a folder that this process can write to/,
+  )
   chmodSync(home, 0o755)
   assert.match((await found({})).home!.remedy!, /chmod 700/)
 })

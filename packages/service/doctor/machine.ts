@@ -23,8 +23,9 @@ export function program(config: Config): Finding {
 export async function home({ home: folder }: Config): Promise<Finding> {
   const about = await stat(folder).catch(() => null)
   if (about === null) {
-    const parent = path.dirname(folder)
-    return (await mayWrite(parent))
+    const parent = await presentAbove(folder)
+    // Rights alone do not tell: /proc lets nobody make a folder.
+    return (await writable('home', parent, '')).state === 'ok'
       ? warning('home', `${folder} is not there yet.`, 'The first "assay serve" makes it.')
       : failed('home', `${folder} cannot be made in ${parent}.`, 'Name a folder of this user in ASSAY_HOME.')
   }
@@ -35,6 +36,12 @@ export async function home({ home: folder }: Config): Promise<Finding> {
   if ((about.mode & 0o077) !== 0)
     return warning('home', `Others may read ${folder}.`, `Keep it to yourself: chmod 700 ${folder}`)
   return ok('home', `${folder} can be written to.`)
+}
+
+/** Returns the nearest folder above that is there. */
+async function presentAbove(folder: string): Promise<string> {
+  const parent = path.dirname(folder)
+  return parent === folder || (await stat(parent).catch(() => null)) !== null ? parent : presentAbove(parent)
 }
 
 async function mayWrite(folder: string): Promise<boolean> {

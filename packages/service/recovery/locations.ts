@@ -1,6 +1,6 @@
 /** The locations of backups: a folder, or a bucket. Each backup is one file, which appears whole or not at all. */
 import { createReadStream } from 'node:fs'
-import { mkdir, mkdtemp, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { mkdtemp, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { Readable } from 'node:stream'
@@ -8,6 +8,7 @@ import { AppError } from '@assay/model/errors'
 import { createGuard } from '@assay/net/guard'
 import { type Bucket, type BucketConfig, BucketError, createBucket, targetsOfBucket } from '@assay/net/s3'
 import { parseTargets } from '@assay/net/target'
+import { makeFolder } from '../runtime/home.ts'
 
 export interface Kept {
   name: string
@@ -69,7 +70,7 @@ class FolderLocation implements Location {
   async put(name: string, write: (file: string) => Promise<void>): Promise<void> {
     const part = path.join(this.address, `.${name}${PART}`)
     try {
-      await mkdir(this.address, { recursive: true, mode: 0o700 })
+      await makeFolder(this.address)
       await this.#clear()
       await write(part)
       await synced(part)
@@ -108,7 +109,10 @@ class FolderLocation implements Location {
 
 function unusable(address: string, error: Error): AppError {
   const { code = error.message } = error as NodeJS.ErrnoException
-  const why = code === 'ENOSPC' ? 'its disk is full' : `it cannot be used (${code})`
+  const why =
+    code === 'ENOSPC'
+      ? 'its disk is full'
+      : `it cannot be used (${code}); name a folder that this process can write to`
   return new AppError('store_unavailable', `The place of the backups, ${address}: ${why}.`, { cause: error })
 }
 

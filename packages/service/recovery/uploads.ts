@@ -12,6 +12,7 @@ import { createBucket, targetsOfBucket } from '@assay/net/s3'
 import { parseTargets } from '@assay/net/target'
 import type { Config } from '../config/config.ts'
 import { bucketOf } from '../files/open.ts'
+import { makeFolder } from '../runtime/home.ts'
 
 export interface Uploads {
   put(workspace_id: string, file: string, content: Readable): Promise<void>
@@ -47,7 +48,7 @@ export async function openUploads(config: Config, home: string): Promise<Uploads
     )
   const beside = `${folder}.restoring-${process.pid}`
   const uploads = folderUploads(beside, async () => {
-    await mkdir(beside, { recursive: true, mode: 0o700 })
+    await makeFolder(beside)
     await rm(path.join(folder, '.incoming'), { recursive: true, force: true })
     await rmdir(folder).catch(() => undefined)
     await rename(beside, folder)

@@ -27,7 +27,7 @@ export async function makeHome(home: string): Promise<void> {
  * Makes the folder and its parents, one by one. Node's recursive mkdir never ends in a folder such as /proc that
  * allows no new folder.
  */
-async function makeFolder(folder: string): Promise<void> {
+export async function makeFolder(folder: string): Promise<void> {
   const about = async (file: string) => stat(file).catch(() => null)
   try {
     await mkdir(folder, { mode: 0o700 })
