@@ -1,17 +1,17 @@
 /** Jobs as people use them: create, run, read, list, cancel, delete. settles.ts writes what workers report. */
 import { AppError, notFound } from '@assay/model/errors'
 import { type Ending, HELD, isFinal, type Job, type JobStatus } from '@assay/model/job'
-import { draftsFull, queueFull, storeFull } from '../../caps.ts'
+import { draftsFull, processorSpent, queueFull, storeFull } from '../../caps.ts'
 import type { DraftOrigin, NewJob } from '../../contract/jobs/jobs.ts'
 import type { Page } from '../../contract/page.ts'
 import { listOf, type Part, type Parts, partsOfReaders, WHOLE } from '../../list.ts'
-import { type Reader, type Routine, type Transaction, together } from '../../rows.ts'
-import { statement } from '../../statement.ts'
+import type { Reader, Routine, Transaction } from '../../rows.ts'
+import { both, type Statement, statement } from '../../statement.ts'
 import type { Input } from '../../store.ts'
 import { INSIGHTS, JOBS } from '../../tables/jobs/jobs.ts'
 import { by } from '../../tables/table.ts'
 import { removeDeliveriesOfJobs } from '../webhooks/waiting.ts'
-import { admitWork } from '../workspaces/processor-use.ts'
+import { admitWork, spendingNow, spentBy } from '../workspaces/processor-use.ts'
 import { keepTemplateVersion, keepTemplateVersions } from '../workspaces/templates.ts'
 import { storedIn } from './counts.ts'
 import { moved, NO_PROGRESS, type OwnedJob, shown } from './job-move.ts'
@@ -26,16 +26,31 @@ const FIND_OWN = JOBS.select(
 )
 const FIND_ALL = JOBS.select('WHERE assignment_id = ANY (:assignment_ids)', JOB)
 const LOCK = JOBS.select(`${OF_ID} FOR UPDATE`)
-// A template without this word names no metric, so its version depends on its own text only.
+/**
+ * Returns the SQL that compares the template of a draft with the one that the workspace has put. A template without the
+ * word names no metric, so its version depends on its own text only. SQLite's LIKE would compare without case.
+ */
+const asPut = (isWithout: string): string => `coalesce((
+  SELECT put.source = made.source AND CAST(made.partials AS text) = '{}' AND ${isWithout}
+  FROM template_versions AS made
+  JOIN templates AS put ON put.workspace_id = jobs.workspace_id AND put.template_id = jobs.template_id
+  WHERE made.template_id = jobs.template_id AND made.version = jobs.template_version AND jobs.job_status = 'draft'), false)
+  AS is_as_put`
+const AS_PUT = {
+  sqlite: asPut("instr(made.source, 'metric') = 0"),
+  postgres: asPut("strpos(made.source, 'metric') = 0"),
+}
+const OF_DRAFT = { ...JOBS.kinds, is_as_put: 'boolean' } as const
 const FIND_DRAFT = statement<DraftOrigin>(
-  `SELECT jobs.template_id, jobs.template_version,
-     coalesce(put.source = made.source AND CAST(made.partials AS text) = '{}' AND made.source NOT LIKE '%metric%', false)
-       AS is_as_put
-   FROM jobs
-   JOIN template_versions AS made ON made.template_id = jobs.template_id AND made.version = jobs.template_version
-   LEFT JOIN templates AS put ON put.workspace_id = jobs.workspace_id AND put.template_id = jobs.template_id
-   WHERE jobs.assignment_id = :assignment_id AND jobs.workspace_id = :workspace_id AND jobs.job_status = 'draft'`,
-  { is_as_put: 'boolean' },
+  both(
+    (database) =>
+      `SELECT template_id, template_version, ${AS_PUT[database]} FROM jobs ${OF_ID} AND job_status = 'draft'`,
+  ),
+  OF_DRAFT,
+)
+const LOCK_DRAFT = statement<OwnedJob & Pick<DraftOrigin, 'is_as_put'>>(
+  both((database) => `SELECT ${JOBS.list()}, ${AS_PUT[database]} FROM jobs ${OF_ID} FOR UPDATE`),
+  OF_DRAFT,
 )
 // Of two requests that create the same id at once, the second waits for the first and answers with its job.
 const INSERT = JOBS.insert<Job>(
@@ -104,23 +119,20 @@ const ENDED: Readonly<Record<Ending, { job_status: JobStatus; [filter: string]: 
 }
 
 // PostgreSQL has many writers, so its function takes a lock when the cap is near.
-const REACHED_CAP = statement<{ reached: number | null }>({
+const REACHED_CAP = {
   sqlite: `SELECT coalesce(max_queued, :max_queued) AS reached FROM workspaces JOIN job_counts USING (workspace_id)
     WHERE workspace_id = :workspace_id AND queued + :more > coalesce(max_queued, :max_queued)`,
   postgres: 'SELECT reached_queue_cap(:workspace_id, :max_queued, :more) AS reached',
-})
-
-const DRAFTS = statement<{ drafts: number }>(
-  'SELECT CAST(coalesce(sum(draft), 0) AS bigint) AS drafts FROM job_counts WHERE workspace_id = :workspace_id',
-)
+}
+const FIND_REACHED_CAP = statement<{ reached: number | null }>(REACHED_CAP)
 
 interface Key {
   workspace_id: string
   assignment_id: string
 }
 
-function* lockJob(tx: Transaction, key: Key): Routine<OwnedJob> {
-  const job = yield* tx.find(LOCK, key)
+function* lockJob<Row>(tx: Transaction, key: Key, lock: Statement<Row>): Routine<Row> {
+  const job = yield* tx.find(lock, key)
   if (!job) throw notFound('job', key.assignment_id)
   return job
 }
@@ -175,75 +187,97 @@ function* insertJobs(tx: Transaction, workspace_id: string, jobs: readonly NewJo
   })
 }
 
-const STORED = statement<{ reached: number }>(
-  `SELECT coalesce(max_stored_bytes, :max_stored_bytes) AS reached FROM workspaces
-   WHERE workspace_id = :workspace_id AND coalesce(max_stored_bytes, :max_stored_bytes) <= ${storedIn('workspaces')}`,
+/** The cap of stored bytes if the workspace has reached it, else null. */
+const STORED = `CASE WHEN coalesce(max_stored_bytes, CAST(:max_stored_bytes AS bigint)) <= ${storedIn('workspaces')}
+  THEN coalesce(max_stored_bytes, :max_stored_bytes) END AS stored`
+
+const ADMITS_DRAFTS = statement<{ drafts: number; stored: number | null }>(
+  `SELECT CAST(coalesce((
+     SELECT sum(draft) FROM job_counts WHERE job_counts.workspace_id = workspaces.workspace_id), 0) AS bigint) AS drafts,
+     ${STORED}
+   FROM workspaces WHERE workspace_id = :workspace_id`,
 )
 
 /**
- * Returns the cap of stored bytes if the workspace has reached it, else null. Jobs made at the same moment may pass
- * together.
+ * Throws if the workspace would exceed its cap of drafts, or has reached that of stored bytes. Drafts made at the same
+ * moment may pass together.
  */
-function* reachedStored(tx: Transaction, workspace_id: string): Routine<number | null> {
-  const { max_stored_bytes } = tx.caps
-  return (yield* tx.find(STORED, { workspace_id, max_stored_bytes }))?.reached ?? null
-}
-
-/** Throws if the jobs and insights of the workspace have reached the cap of stored bytes. */
-function* admitStored(tx: Transaction, workspace_id: string): Routine<void> {
-  const reached = yield* reachedStored(tx, workspace_id)
-  if (reached !== null) throw storeFull(reached)
-}
-
-/** Throws if the workspace would exceed its cap of drafts. Drafts made at the same moment may pass together. */
 function* admitDrafts(tx: Transaction, workspace_id: string, more: number): Routine<void> {
-  const { max_drafts } = tx.caps
-  if (max_drafts === null) return
-  const found = yield* tx.find(DRAFTS, { workspace_id })
-  if ((found?.drafts ?? 0) + more > max_drafts) throw draftsFull(max_drafts)
+  const { max_drafts, max_stored_bytes } = tx.caps
+  const found = yield* tx.find(ADMITS_DRAFTS, { workspace_id, max_stored_bytes })
+  if (!found) return
+  if (max_drafts !== null && found.drafts + more > max_drafts) throw draftsFull(max_drafts)
+  if (found.stored !== null) throw storeFull(found.stored)
 }
 
 /** Makes a draft if the workspace may have one more. */
 export function* createDraft(tx: Transaction, input: NewJob): Routine<Job> {
-  yield* together(admitDrafts(tx, input.workspace_id, 1), admitStored(tx, input.workspace_id))
+  yield* admitDrafts(tx, input.workspace_id, 1)
   return yield* createJob(tx, input)
 }
 
-/** Throws if the workspace may not queue so many more jobs, or has reached its cap of stored bytes. */
-function* admitQueued(tx: Transaction, workspace_id: string, more = 1): Routine<void> {
-  const [reached] = yield* together(reachedCap(tx, workspace_id, more), admitStored(tx, workspace_id))
-  if (reached !== null) throw queueFull(reached)
+/** The caps that keep a job out of the queue and that the workspace has reached. */
+interface Reached {
+  queued: number | null
+  stored: number | null
+  processor_seconds: number | null
+}
+
+const ADMITS_QUEUED = statement<Reached>(
+  both(
+    (database) => `SELECT (${REACHED_CAP[database]}) AS queued, ${STORED},
+     CASE WHEN ${spentBy('workspaces')} THEN coalesce(max_processor_seconds, CAST(:max_processor_seconds AS integer)) END
+       AS processor_seconds
+   FROM workspaces WHERE workspace_id = :workspace_id`,
+  ),
+)
+
+/** Throws if the workspace may not queue so many more jobs now. `waits`: they wait in the queue for processor time. */
+function* admitQueued(tx: Transaction, workspace_id: string, waits: boolean, more = 1): Routine<void> {
+  const { max_queued, max_stored_bytes } = tx.caps
+  const reached = yield* tx.find(ADMITS_QUEUED, {
+    workspace_id,
+    more,
+    max_queued,
+    max_stored_bytes,
+    ...spendingNow(tx),
+  })
+  if (!reached) return
+  const { processor_seconds, stored, queued } = reached
+  if (processor_seconds !== null && !waits) throw processorSpent(processor_seconds, tx.now)
+  if (stored !== null) throw storeFull(stored)
+  if (queued !== null) throw queueFull(queued)
 }
 
 /** Queues an accepted job, such as one of a schedule. It waits in the queue for processor time. */
-export function* enqueueJob(tx: Transaction, job: Key): Routine<Job> {
-  return yield* queue(tx, job, admitQueued(tx, job.workspace_id))
+export function* enqueueJob(tx: Transaction, key: Key): Routine<Job> {
+  return yield* queue(tx, yield* lockJob(tx, key, LOCK), true)
 }
 
-export function* queueJob(tx: Transaction, job: Key): Routine<Job> {
-  const { workspace_id } = job
-  return yield* queue(tx, job, together(admitWork(tx, workspace_id), admitQueued(tx, workspace_id)))
+export function* queueJob(tx: Transaction, key: Key): Routine<Job> {
+  return yield* queue(tx, yield* lockJob(tx, key, LOCK))
 }
 
 /** Queues the job. Returns null if the job is a draft and `isCurrent` returned false. */
 export function* queueCurrent(
   tx: Transaction,
-  { isCurrent, ...job }: Input<'queueCurrent'>,
+  { isCurrent, ...key }: Input<'queueCurrent'>,
 ): Routine<Job | null> {
-  const draft = yield* getDraft(tx, job)
-  return draft && !isCurrent(draft) ? null : yield* queueJob(tx, job)
+  const { is_as_put, ...job } = yield* lockJob(tx, key, LOCK_DRAFT)
+  const { job_status, template_id, template_version } = job
+  if (job_status === 'draft' && !isCurrent({ template_id, template_version, is_as_put })) return null
+  return yield* queue(tx, job)
 }
 
-/** Queues the job. `admit` throws if a draft may not be queued now. */
-function* queue(tx: Transaction, key: Key, admit: Routine<unknown>): Routine<Job> {
-  const job = yield* lockJob(tx, key)
+/** Queues the job if it is a draft and may be queued now. */
+function* queue(tx: Transaction, job: OwnedJob, waits = false): Routine<Job> {
   if (isFinal(job.job_status))
     throw new AppError(
       'job_final',
       `The job is ${job.job_status} and cannot be run again: create a new one with the same variables.`,
     )
   if (job.job_status !== 'draft') return shown(job)
-  yield* admit
+  yield* admitQueued(tx, job.workspace_id, waits)
   return shown(yield* moveJob(tx, job, 'queued'))
 }
 
@@ -251,9 +285,7 @@ function* queue(tx: Transaction, key: Key, admit: Routine<unknown>): Routine<Job
 export function* createJobs(tx: Transaction, { jobs, run }: Input<'createJobs'>): Routine<Job[]> {
   const workspace_id = jobs[0]?.workspace_id
   if (workspace_id === undefined) return []
-  yield* run
-    ? admitWork(tx, workspace_id)
-    : together(admitDrafts(tx, workspace_id, jobs.length), admitStored(tx, workspace_id))
+  yield* run ? admitWork(tx, workspace_id) : admitDrafts(tx, workspace_id, jobs.length)
   yield* keepTemplateVersions(
     tx,
     jobs.map(({ template }) => template),
@@ -261,7 +293,7 @@ export function* createJobs(tx: Transaction, { jobs, run }: Input<'createJobs'>)
   const made = yield* insertJobs(tx, workspace_id, jobs)
   const drafts = made.filter(({ job_status }) => job_status === 'draft')
   if (!run || drafts.length === 0) return made.map(shown)
-  yield* admitQueued(tx, workspace_id, drafts.length)
+  yield* admitQueued(tx, workspace_id, true, drafts.length)
   const changes = drafts.map((before) => ({ before, states: [moved(before, 'queued', tx.now)] }))
   yield* writeMoves(tx, changes)
   const queued = new Map(changes.map(({ states: [job] }) => [job!.assignment_id, job!]))
@@ -297,7 +329,7 @@ export function listJobs(from: Reader, query: Input<'listJobs'>): Routine<Page<J
 }
 
 export function* cancelJob(tx: Transaction, key: Key): Routine<Job> {
-  const job = yield* lockJob(tx, key)
+  const job = yield* lockJob(tx, key, LOCK)
   if (job.job_status === 'canceled') return shown(job)
   if (job.job_status === 'completed')
     throw new AppError('job_final', 'The job is completed and cannot be canceled: delete it instead.')
@@ -323,7 +355,7 @@ export function* removeDrafts(tx: Transaction, drafts: readonly Key[]): Routine<
 }
 
 export function* deleteJob(tx: Transaction, key: Key): Routine<void> {
-  const job = yield* lockJob(tx, key)
+  const job = yield* lockJob(tx, key, LOCK)
   if (!isFinal(job.job_status))
     throw new AppError(
       'job_unfinished',
@@ -335,5 +367,5 @@ export function* deleteJob(tx: Transaction, key: Key): Routine<void> {
 /** Returns the cap of queued jobs if so many more would exceed it, else null. */
 export function* reachedCap(tx: Transaction, workspace_id: string, more = 1): Routine<number | null> {
   const { max_queued } = tx.caps
-  return (yield* tx.find(REACHED_CAP, { workspace_id, max_queued, more }))?.reached ?? null
+  return (yield* tx.find(FIND_REACHED_CAP, { workspace_id, max_queued, more }))?.reached ?? null
 }
