@@ -10,8 +10,39 @@ import type { JobCaps } from './caps.ts'
 import type { Statement } from './statement.ts'
 import type { ClaimedDelivery, ClaimedJob, Hint, Input } from './store.ts'
 
-/** A routine. It yields promises to await; on SQLite it yields none. */
-export type Routine<Result> = Generator<Promise<unknown>, Result, unknown>
+/** A routine, such as a generator. It yields promises to await; on SQLite it yields none. */
+export interface Routine<Result> {
+  next(answer?: unknown): IteratorResult<Promise<unknown>, Result>
+  throw(error: unknown): IteratorResult<Promise<unknown>, Result>
+  [Symbol.iterator](): Routine<Result>
+}
+
+/**
+ * A routine of one step, whose result is there at its end. It is its own last result, so it takes a third of the memory
+ * of a generator.
+ */
+export class Step<Result> implements Routine<Result> {
+  readonly done = true
+  value!: Result
+  readonly #work: () => Result
+
+  constructor(work: () => Result) {
+    this.#work = work
+  }
+
+  next(): this {
+    this.value = this.#work()
+    return this
+  }
+
+  throw(error: unknown): never {
+    throw error
+  }
+
+  [Symbol.iterator](): this {
+    return this
+  }
+}
 
 /**
  * Reads rows. `values` are by the names of the statement's parameters. A missing one is a fault of the program and

@@ -1,8 +1,7 @@
 /** SQLite behind the interface of the nouns. Statements are prepared once, and each is answered at once. */
-/* oxlint-disable require-yield -- these routines have their answer at once */
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
 import type { JobCaps } from '../caps.ts'
-import { finish, type Native, type Routine, type Transaction } from '../rows.ts'
+import { finish, type Native, type Routine, Step, type Transaction } from '../rows.ts'
 import { jsonOf, type Kind, type Parameter, type Statement, valueOf } from '../statement.ts'
 import type { Hint } from '../store.ts'
 
@@ -91,22 +90,23 @@ export function sqliteRows(
     get now() {
       return time
     },
-    *find<Row>(statement: Statement<Row>, values: object = {}) {
-      const made = preparedOf(statement)
-      const row = made.statement.get(...bound(statement, values))
-      return row && (decoded(made, row as unknown as SQLOutputValue[]) as Row)
-    },
-    *all<Row>(statement: Statement<Row>, values: object = {}) {
-      const made = preparedOf(statement)
-      const rows = made.statement.all(...bound(statement, values))
-      return rows.map((row) => decoded(made, row as unknown as SQLOutputValue[]) as Row)
-    },
-    *run(statement, values = {}) {
-      return change(statement, values)
-    },
-    *writeAll(statement, rows) {
-      for (const values of rows) change(statement, values)
-    },
+    find: <Row>(statement: Statement<Row>, values: object = {}) =>
+      new Step(() => {
+        const made = preparedOf(statement)
+        const row = made.statement.get(...bound(statement, values))
+        return row && (decoded(made, row as unknown as SQLOutputValue[]) as Row)
+      }),
+    all: <Row>(statement: Statement<Row>, values: object = {}) =>
+      new Step(() => {
+        const made = preparedOf(statement)
+        const rows = made.statement.all(...bound(statement, values))
+        return rows.map((row) => decoded(made, row as unknown as SQLOutputValue[]) as Row)
+      }),
+    run: (statement, values = {}) => new Step(() => change(statement, values)),
+    writeAll: (statement, rows) =>
+      new Step(() => {
+        for (const values of rows) change(statement, values)
+      }),
   }
   const native = nativeOf(tx)
   return (work) => {
