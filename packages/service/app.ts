@@ -11,6 +11,7 @@ import type { Store } from '@assay/store/store'
 import { createApi } from './api/server.ts'
 import { endPasswords, ensureAdmin, ensureToken } from './app/accounts.ts'
 import { modelOf, poolOf } from './app/pool.ts'
+import { createReturnMemory, ofThisProcess } from './app/return-memory.ts'
 import { sendersOf } from './app/senders.ts'
 import {
   checkFolders,
@@ -208,6 +209,8 @@ async function buildServices(options: AppOptions, store: Store, services: Servic
     lingerMs,
   })
   services.push(untilStopped('api', () => api.close()))
+  const memory = ofThisProcess()
+  if (memory) services.push(createReturnMemory({ ...memory, clock }))
   return { api, lease, firstToken }
 }
 

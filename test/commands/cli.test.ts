@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { after, before, test } from 'node:test'
 import type { OutgoingView } from '@assay/client'
-import { COMMANDS } from '../../packages/cli/commands.ts'
+import { COMMANDS } from '../../packages/cli/commands/all.ts'
 import { EXIT } from '../../packages/cli/exit.ts'
 import {
   assay,

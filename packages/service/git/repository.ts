@@ -13,7 +13,6 @@ import type { Store } from '@assay/store/store'
 import type { Config } from '../config/config.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Service } from '../runtime/service.ts'
-import { judge } from './judge.ts'
 import { OWNER } from './judge-settings.ts'
 import type { JudgeParts } from './judging.ts'
 import { layerOf } from './layer.ts'
@@ -192,6 +191,8 @@ class Node implements RepositoryNode {
       known: before?.tree ?? null,
       owned: claimed.owned,
     }
+    // Most services have no repository, and the judge loads the checks and the tests of templates.
+    const { judge } = await import('./judge.ts')
     const judged = await judge(candidate, this.#options, signal)
     return { commit, ...judged, owner: OWNER }
   }

@@ -2,7 +2,6 @@
  * Makes the titles of jobs: of the insight, or before there is one of the template with the values of the variables.
  */
 import { setImmediate } from 'node:timers/promises'
-import { runTitle } from '@assay/engine/reading/titles'
 import { AppError } from '@assay/model/errors'
 import type { Job } from '@assay/model/job'
 import type { Services } from '../dependencies.ts'
@@ -63,6 +62,9 @@ async function runTitles(
     ({ template_id, template_version }) => `${template_id}\n${template_version}`,
   )
   const titles = new Map<string, string>()
+  if (groups.size === 0) return titles
+  // An idle service keeps neither the language of templates nor its filters in memory.
+  const { runTitle } = await import('@assay/engine/reading/titles')
   let began = performance.now()
   for (const group of [...groups.values()].slice(0, VERSIONS_MOST)) {
     const template = await versionOf(known, workspace_id, group[0]!)
