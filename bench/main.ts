@@ -2,13 +2,16 @@
  * Runs the rows and writes the table. `npm start` runs every row in its long form. `npm start -- --short` runs the
  * short form, and `--medium` the short form except for the rows of 100 million rows. `npm start -- status start` runs
  * only these rows; the other rows of the table stay as they were measured. `npm start -- sources --of MariaDB` runs
- * only this kind of source and keeps nothing.
+ * only this kind of source and keeps nothing. `npm start -- beside --checkout FOLDER` measures the service beside that
+ * of another checkout.
  */
+import path from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Outcome } from './figure.ts'
 import { outcomeOf, outcomeOfMissing } from './figure.ts'
 import type { Row } from './measure.ts'
 import { describeOutcome, keep, writeReadme } from './report.ts'
+import { besideRow } from './rows/beside.ts'
 import { blockRow } from './rows/block.ts'
 import { claimCostRow } from './rows/claim-cost.ts'
 import { createRunRow } from './rows/create-run.ts'
@@ -47,6 +50,7 @@ const ROWS: Row[] = [
   memoryRow,
   startRow,
   scalingRow,
+  besideRow,
 ]
 const TURNS = 5
 
@@ -56,6 +60,7 @@ const { values, positionals } = parseArgs({
     medium: { type: 'boolean', default: false },
     dry: { type: 'boolean', default: false },
     of: { type: 'string', default: '' },
+    checkout: { type: 'string', default: '' },
   },
   allowPositionals: true,
 })
@@ -66,8 +71,11 @@ if (unknown.length > 0) {
   )
   process.exit(64)
 }
+const checkout = values.checkout && path.resolve(process.env.INIT_CWD ?? '.', values.checkout)
 const dry = values.dry || values.of !== ''
-const chosen = ROWS.filter(({ name }) => positionals.length === 0 || positionals.includes(name))
+const chosen = ROWS.filter(({ name }) =>
+  positionals.length === 0 ? name !== besideRow.name : positionals.includes(name),
+)
 
 /** In the medium form only rows about the size itself are long. */
 function isShort(row: Row): boolean {
@@ -75,7 +83,7 @@ function isShort(row: Row): boolean {
 }
 
 async function outcomesOf(row: Row): Promise<Outcome[]> {
-  const measured = await row.run({ short: isShort(row), turns: TURNS, of: values.of })
+  const measured = await row.run({ short: isShort(row), turns: TURNS, of: values.of, checkout })
   return measured.map((one) => ('turns' in one ? outcomeOf(one) : outcomeOfMissing(one)))
 }
 

@@ -16,6 +16,8 @@ export interface Form {
   turns: number
   /** Only the kinds whose name contains this text. */
   of: string
+  /** The folder of the other checkout of the row `beside`; empty if there is none. */
+  checkout: string
 }
 
 export interface Row {
@@ -97,14 +99,18 @@ async function end(child: ChildProcess): Promise<void> {
   await once(child, 'exit')
 }
 
-/** Starts the service as its users start it. Its log (a line for each request) is written to nowhere. */
-export async function startService(home: string, env: Record<string, string> = {}): Promise<Running> {
+/** Starts the service of a checkout as its users start it. Its log (a line for each request) is written to nowhere. */
+export async function startService(
+  home: string,
+  env: Record<string, string> = {},
+  root = ROOT,
+): Promise<Running> {
   const profile = process.env.BENCH_PROFILE
     ? ['--cpu-prof', `--cpu-prof-dir=${process.env.BENCH_PROFILE}`]
     : []
   const child = watched(
-    spawn(process.execPath, [...profile, path.join(ROOT, 'bin/assay.js'), 'serve'], {
-      cwd: ROOT,
+    spawn(process.execPath, [...profile, path.join(root, 'bin/assay.js'), 'serve'], {
+      cwd: root,
       stdio: ['ignore', 'pipe', 'ignore'],
       env: environment({
         ASSAY_HOME: home,

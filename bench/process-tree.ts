@@ -38,6 +38,28 @@ export function held(pid: number, withChildren = true): number {
   }
 }
 
+/** The kernel's clock tick of /proc (USER_HZ, proc(5)). */
+const TICK_MS = 10
+
+/**
+ * Returns the processor time in milliseconds that a process has used, with its children that have ended, and with those
+ * that run. A process that ended meanwhile counts as 0.
+ */
+export function processorMs(pid: number, withChildren = true): number {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    const fields = text
+      .slice(text.lastIndexOf(')') + 2)
+      .split(' ')
+      .map(Number)
+    const ticks = fields.slice(11, withChildren ? 15 : 13).reduce((sum, own) => sum + own, 0)
+    const children = withChildren ? childrenOf(pid) : []
+    return children.reduce((sum, child) => sum + processorMs(child), ticks * TICK_MS)
+  } catch {
+    return 0
+  }
+}
+
 export async function runTree({ file, args, cwd, env }: TreeCommand): Promise<TreeUse> {
   const began = performance.now()
   const child = spawn(file, args, { cwd, env, stdio: ['ignore', 'ignore', 'inherit'] })

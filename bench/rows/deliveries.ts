@@ -48,7 +48,7 @@ async function onPostgres(form: Form): Promise<Figure | Missing> {
 const JOBS_AT_ONCE = 5000
 
 /** Makes `count` events: each is the `job.canceled` of a job that is canceled. */
-async function makeEvents(service: Running, count: number): Promise<void> {
+export async function makeEvents(service: Running, count: number): Promise<void> {
   await putTrivial(service)
   for (let made = 0; made < count; made += JOBS_AT_ONCE)
     await makeSome(service, Math.min(JOBS_AT_ONCE, count - made))
@@ -89,7 +89,7 @@ async function makeSome(service: Running, count: number): Promise<void> {
  * Sends `count` deliveries to a new webhook. They are written while the webhook is disabled. The time runs from its
  * enabling until each delivery is recorded as sent and has arrived. Resolves with deliveries a second.
  */
-async function deliver(service: Running, receiver: Peer, count: number): Promise<number> {
+export async function deliver(service: Running, receiver: Peer, count: number): Promise<number> {
   const { client } = service
   const { webhook_id } = await client.webhooks.create({
     url: receiver.ready,

@@ -21,7 +21,7 @@ export const runToCompletedRow = {
   run: (form: Form): Promise<Figure[]> => withService({}, (service) => measure(form, service)),
 }
 
-async function oneJob({ client }: Running): Promise<number> {
+export async function oneJob({ client }: Running): Promise<number> {
   const id = await client.jobs.create({ template_id: TRIVIAL_ID })
   return milliseconds(async () => {
     await client.jobs.run(id)
