@@ -201,15 +201,14 @@ class StoredLedger implements Ledger {
   #add(workspace_id: string, kind: OutgoingKind, more: Partial<OutgoingCount>): void {
     const day = more.day ?? dayOf(this.#options.clock.now())
     const key = `${workspace_id} ${day} ${kind}`
-    const { count = 0, refused = 0, bytes = 0 } = this.#pending.get(key) ?? {}
-    this.#pending.set(key, {
-      workspace_id,
-      day,
-      kind,
-      count: count + (more.count ?? 0),
-      refused: refused + (more.refused ?? 0),
-      bytes: bytes + (more.bytes ?? 0),
-    })
+    let pending = this.#pending.get(key)
+    if (!pending) {
+      pending = { workspace_id, day, kind, count: 0, refused: 0, bytes: 0 }
+      this.#pending.set(key, pending)
+    }
+    pending.count += more.count ?? 0
+    pending.refused += more.refused ?? 0
+    pending.bytes += more.bytes ?? 0
     this.#rounds.soon()
   }
 

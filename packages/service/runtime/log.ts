@@ -1,7 +1,8 @@
 /** The log: one line for each finished request, job, delivery. JSON for machines, short text for a terminal. */
 
+import { iso } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
-import { type LogFn, type Logger, pino, stdSerializers, stdTimeFunctions } from 'pino'
+import { type LogFn, type Logger, pino, stdSerializers } from 'pino'
 
 export type { Logger }
 
@@ -78,7 +79,7 @@ export function createLog({
     {
       level,
       base: null,
-      timestamp: stdTimeFunctions.isoTime,
+      timestamp: () => `,"time":"${iso(Date.now())}"`,
       // The level is a name, because collectors of logs do not know pino's numbers.
       formatters: { level: (name) => ({ level: name }) },
       serializers: { err: stdSerializers.err },

@@ -45,6 +45,17 @@ async function lineageBody({ store, publicUrl }: AttemptContext, claimed: Claime
   return JSON.stringify(openLineage({ ...event, data }, around, lineage))
 }
 
+/** The hosts of webhooks. The deliveries of one claim share the object of their webhook. */
+const hosts = new WeakMap<ClaimedDelivery['webhook'], string>()
+
+function hostFor(webhook: ClaimedDelivery['webhook']): string {
+  const known = hosts.get(webhook)
+  if (known !== undefined) return known
+  const host = hostOf(webhook.url)
+  hosts.set(webhook, host)
+  return host
+}
+
 async function sendByKind(
   context: AttemptContext,
   claimed: ClaimedDelivery,
@@ -56,7 +67,7 @@ async function sendByKind(
   const { delivery_id, workspace_id, webhook, event, attempt: number } = claimed
   if (!tellsPeople(webhook)) {
     const refusal =
-      (await ledger.vetHost(workspace_id, 'webhook', hostOf(webhook.url))) ??
+      (await ledger.vetHost(workspace_id, 'webhook', hostFor(webhook))) ??
       (await ledger.take(workspace_id, 'webhook'))
     if (refusal !== null) return { held: refusal }
     const text = webhook.kind === 'openlineage' ? await lineageBody(context, claimed) : claimed.body

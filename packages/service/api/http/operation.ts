@@ -255,13 +255,18 @@ export function handlerOf({ operation, path }: { operation: Operation; path: str
   }
 }
 
+/** Returns the services with another store. They inherit the rest, since a copy of all of them is 1 kB a request. */
+function withStore(services: Services, store: Services['store']): Services {
+  return Object.assign(Object.create(services) as Services, { store })
+}
+
 /** Records a change in the transaction of the change, and any other action after it has succeeded. */
 async function handleAudited(operation: Operation, action: AuditAction, call: Call): Promise<unknown> {
   const { services } = call
   const record = services.audit.record(action, call)
   if (!NOTED.includes(action)) {
     const store = services.store.audited(record, expectedOf(operation.name, call))
-    return operation.handle({ ...call, services: { ...services, store } })
+    return operation.handle({ ...call, services: withStore(services, store) })
   }
   const answer = await operation.handle(call)
   services.audit.note(record)
