@@ -1,14 +1,14 @@
 /**
- * Tests that drawings keep the contrast that WCAG 2.2 asks for on the page of a link and in the console, light and dark:
- * 4.5 for text and 3 for marks. axe does not look into drawings, so it is computed from the colours of what is drawn.
+ * Tests that colours keep the contrast that WCAG 2.2 asks for, light and dark: 4.5 for text and 3 for marks. The console
+ * and the page of a link have the same colours. axe does not look into drawings, so it is computed from the colours of
+ * what is drawn.
  */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import path from 'node:path'
 import { test } from 'node:test'
 import type { Chart } from '@assay/model/insight'
 import { drawChart } from '../../packages/engine/charts/drawing/draw.ts'
-import { AXIS, DARK_CHART, GRID, PAGE, PROPERTY_OF_COLOR } from '../../packages/engine/charts/marks/look.ts'
+import { COLORS } from '../../packages/engine/charts/marks/colors.generated.ts'
+import { AXIS, GRID, PAGE, PROPERTY_OF_COLOR } from '../../packages/engine/charts/marks/look.ts'
 import { overlayChart } from '../../packages/engine/charts/overlay.ts'
 import type { ChartOptions } from '../../packages/engine/charts/points.ts'
 import { makeChart } from '../../packages/engine/charts/spec.ts'
@@ -48,32 +48,31 @@ const over = (color: Rgb, page: Rgb, opacity: number): Rgb =>
 /** The colours of one page by the property of each. */
 type Theme = ReadonlyMap<string, string>
 
-const light: Theme = new Map([...PROPERTY_OF_COLOR].map(([color, property]) => [property, color]))
-const dark: Theme = new Map(
-  [...DARK_CHART.matchAll(/(--[\w-]+): (#[0-9a-f]{6});/g)].map(([, name, color]) => [name!, color!]),
-)
+const theme = (nth: 0 | 1): Theme =>
+  new Map(Object.entries(COLORS).map(([name, pair]) => [`--${name}`, pair[nth]]))
+const THEMES: Record<string, Theme> = { 'a light page': theme(0), 'a dark page': theme(1) }
 
-/** Reads the pairs of the console's style sheet. A property may stand for another one. */
-function consoleTheme(nth: 1 | 2): Theme {
-  const file = path.join(import.meta.dirname, '../../packages/console/src/style/base.css')
-  const text = readFileSync(file, 'utf8')
-  const pairs = new Map(
-    [...text.matchAll(/^ {2}(--[\w-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\);$/gm)].map((found) => [
-      found[1]!,
-      found[nth + 1]!,
-    ]),
-  )
-  for (const [, name, other] of text.matchAll(/^ {2}(--chart-[\w-]+): var\((--[\w-]+)\);$/gm))
-    pairs.set(name!, pairs.get(other!)!)
-  return pairs
+const LETTERS = ['ink', 'quiet', 'accent', 'good', 'bad', 'token-keyword', 'token-string', 'token-number']
+const PAIRS: Record<string, readonly string[]> = {
+  paper: LETTERS,
+  shade: LETTERS,
+  sunk: ['ink', 'quiet'],
+  'accent-wash': ['ink', 'accent'],
+  'bad-wash': ['ink', 'bad'],
+  'notice-wash': ['ink', 'quiet'],
+  accent: ['accent-ink'],
 }
 
-const THEMES: Record<string, Theme> = {
-  'a page': light,
-  'a dark page': dark,
-  'the console': consoleTheme(1),
-  'the dark console': consoleTheme(2),
-}
+for (const [page, colors] of Object.entries(THEMES))
+  test(`letters and the edges of fields stand out from each ground of ${page}`, () => {
+    const found = (one: string, other: string): number =>
+      contrast(rgbOf(colors.get(`--${one}`)!), rgbOf(colors.get(`--${other}`)!))
+    for (const [ground, letters] of Object.entries(PAIRS))
+      for (const name of letters)
+        assert.ok(found(name, ground) >= LEAST.text, `${name} on ${ground}: ${found(name, ground)}`)
+    for (const edge of ['edge', 'notice', 'accent', 'bad'])
+      assert.ok(found(edge, 'paper') >= LEAST.mark, `${edge}: ${found(edge, 'paper')}`)
+  })
 
 interface Painted {
   kind: 'text' | 'mark'

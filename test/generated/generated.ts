@@ -21,7 +21,7 @@ import { backtestScores, forecastsPage } from '../accuracy/backtest.ts'
 import { freshPart, freshScores } from '../accuracy/m3.ts'
 import { accuracyTable } from '../accuracy/table.ts'
 import { sentencesPage } from '../sentences/page.ts'
-import { answerScript, aroundStyle, embedScript } from './answer-script.ts'
+import { answerScript, aroundStyle, colorPairs, embedScript } from './answer-script.ts'
 import { sandboxPage } from './sandbox.ts'
 import { templateWords } from './template-words.ts'
 
@@ -158,6 +158,7 @@ export const GENERATED: Record<string, () => string | Promise<string>> = {
   'packages/engine/pages/answer.generated.ts': answerScript,
   'packages/service/api/pages/embed.generated.ts': embedScript,
   'packages/engine/pages/around-style.generated.ts': aroundStyle,
+  'packages/engine/charts/marks/colors.generated.ts': colorPairs,
   'packages/console/src/parts/text/words.generated.ts': templateWords,
   'docs/decisions/README.md': () => withPart('docs/decisions/README.md', 'pages', decisionPages()),
   'docs/templates/outcomes.md': () => withPart('docs/templates/outcomes.md', 'fields', fieldsSection()),

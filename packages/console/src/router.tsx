@@ -17,12 +17,19 @@ import {
 import { ACTIONS } from './audit.ts'
 import { DELIVERY_STATUSES, JOB_STATUSES } from './names.ts'
 import { BASE, OPENED } from './pages/address.ts'
+import { loadPart } from './pages/load-part.ts'
 import { SignInPage } from './pages/sign-in.tsx'
 import { NotFound, PageFault } from './parts/fault.tsx'
 import { Shell } from './parts/shell.tsx'
 import { signInId } from './session.ts'
 
 type Search = Record<string, unknown>
+
+/** Returns the component of a page, which is loaded when the page is first opened. */
+const page = <Module extends object, Name extends keyof Module & string>(
+  load: () => Promise<Module>,
+  name: Name,
+) => lazyRouteComponent(() => loadPart(load), name)
 
 interface JobFilters {
   status?: JobStatus
@@ -92,7 +99,7 @@ const authorize = createRoute({
   beforeLoad: () => {
     if (signInId() === null) throw redirect({ to: '/sign-in', search: { next: `/oauth/authorize${OPENED}` } })
   },
-  component: lazyRouteComponent(() => import('./pages/authorize.tsx'), 'AuthorizePage'),
+  component: page(() => import('./pages/authorize.tsx'), 'AuthorizePage'),
 })
 
 const shell = createRoute({
@@ -120,7 +127,7 @@ const templates = createRoute({
     q: text(search.q),
     tag: text(search.tag),
   }),
-  component: lazyRouteComponent(() => import('./pages/templates.tsx'), 'TemplatesPage'),
+  component: page(() => import('./pages/templates.tsx'), 'TemplatesPage'),
 })
 const newTemplate = createRoute({
   getParentRoute: () => shell,
@@ -134,7 +141,7 @@ const newTemplate = createRoute({
     table: text(search.table),
     metric: text(search.metric),
   }),
-  component: lazyRouteComponent(() => import('./pages/editor.tsx'), 'NewTemplatePage'),
+  component: page(() => import('./pages/editor.tsx'), 'NewTemplatePage'),
 })
 const template = createRoute({
   getParentRoute: () => shell,
@@ -144,21 +151,26 @@ const template = createRoute({
     job: text(search.job),
     metric: text(search.metric),
   }),
-  component: lazyRouteComponent(() => import('./pages/template.tsx'), 'TemplatePage'),
+  component: page(() => import('./pages/template.tsx'), 'TemplatePage'),
 })
 const editTemplate = createRoute({
   getParentRoute: () => shell,
   path: '/templates/$template_id/edit',
   validateSearch: (search: Search): { line?: number } =>
     Number.isInteger(search.line) ? { line: search.line as number } : {},
-  component: lazyRouteComponent(() => import('./pages/editor.tsx'), 'EditTemplatePage'),
+  component: page(() => import('./pages/editor.tsx'), 'EditTemplatePage'),
+})
+const templateThen = createRoute({
+  getParentRoute: () => shell,
+  path: '/templates/$template_id/then/$assignment_id',
+  component: page(() => import('./pages/template-then.tsx'), 'TemplateThenPage'),
 })
 
 const metrics = createRoute({
   getParentRoute: () => shell,
   path: '/metric',
   validateSearch: (search: Search): { q?: string } => ({ q: text(search.q) }),
-  component: lazyRouteComponent(() => import('./pages/metrics/metrics.tsx'), 'MetricsPage'),
+  component: page(() => import('./pages/metrics/metrics.tsx'), 'MetricsPage'),
 })
 const newMetric = createRoute({
   getParentRoute: () => shell,
@@ -170,22 +182,22 @@ const newMetric = createRoute({
     connection: text(search.connection),
     table: text(search.table),
   }),
-  component: lazyRouteComponent(() => import('./pages/metrics/editor.tsx'), 'NewMetricPage'),
+  component: page(() => import('./pages/metrics/editor.tsx'), 'NewMetricPage'),
 })
 const metric = createRoute({
   getParentRoute: () => shell,
   path: '/metric/$metric_id',
-  component: lazyRouteComponent(() => import('./pages/metrics/metric.tsx'), 'MetricPage'),
+  component: page(() => import('./pages/metrics/metric.tsx'), 'MetricPage'),
 })
 const metricThen = createRoute({
   getParentRoute: () => shell,
   path: '/metric/$metric_id/then/$assignment_id',
-  component: lazyRouteComponent(() => import('./pages/metrics/then.tsx'), 'MetricThenPage'),
+  component: page(() => import('./pages/metrics/then.tsx'), 'MetricThenPage'),
 })
 const editMetric = createRoute({
   getParentRoute: () => shell,
   path: '/metric/$metric_id/edit',
-  component: lazyRouteComponent(() => import('./pages/metrics/editor.tsx'), 'EditMetricPage'),
+  component: page(() => import('./pages/metrics/editor.tsx'), 'EditMetricPage'),
 })
 
 const jobs = createRoute({
@@ -200,12 +212,12 @@ const jobs = createRoute({
     after: text(search.after),
     before: text(search.before),
   }),
-  component: lazyRouteComponent(() => import('./pages/jobs.tsx'), 'JobsPage'),
+  component: page(() => import('./pages/jobs.tsx'), 'JobsPage'),
 })
 const job = createRoute({
   getParentRoute: () => shell,
   path: '/jobs/$assignment_id',
-  component: lazyRouteComponent(() => import('./pages/job.tsx'), 'JobPage'),
+  component: page(() => import('./pages/job.tsx'), 'JobPage'),
 })
 const insights = createRoute({
   getParentRoute: () => shell,
@@ -218,54 +230,54 @@ const insights = createRoute({
     grade: oneOf(search.grade, GRADES),
     collection: text(search.collection),
   }),
-  component: lazyRouteComponent(() => import('./pages/insights.tsx'), 'InsightsPage'),
+  component: page(() => import('./pages/insights.tsx'), 'InsightsPage'),
 })
 const insight = createRoute({
   getParentRoute: () => shell,
   path: '/insights/$insight_id',
   validateSearch: (search: Search): { beside?: string } => ({ beside: text(search.beside) }),
-  component: lazyRouteComponent(() => import('./pages/insight.tsx'), 'InsightPage'),
+  component: page(() => import('./pages/insight.tsx'), 'InsightPage'),
 })
 
 const health = createRoute({
   getParentRoute: () => shell,
   path: '/health',
-  component: lazyRouteComponent(() => import('./pages/health.tsx'), 'HealthPage'),
+  component: page(() => import('./pages/health.tsx'), 'HealthPage'),
 })
 
 const account = createRoute({
   getParentRoute: () => shell,
   path: '/account',
-  component: lazyRouteComponent(() => import('./pages/account.tsx'), 'AccountPage'),
+  component: page(() => import('./pages/account.tsx'), 'AccountPage'),
 })
 
 const schedules = createRoute({
   getParentRoute: () => shell,
   path: '/schedules',
-  component: lazyRouteComponent(() => import('./pages/schedules/schedules.tsx'), 'SchedulesPage'),
+  component: page(() => import('./pages/schedules/schedules.tsx'), 'SchedulesPage'),
 })
 const newSchedule = createRoute({
   getParentRoute: () => shell,
   path: '/schedules/new',
   validateSearch: (search: Search): { template?: string } => ({ template: text(search.template) }),
-  component: lazyRouteComponent(() => import('./pages/schedules/schedule-form.tsx'), 'NewSchedulePage'),
+  component: page(() => import('./pages/schedules/schedule-form.tsx'), 'NewSchedulePage'),
 })
 const schedule = createRoute({
   getParentRoute: () => shell,
   path: '/schedules/$schedule_id',
-  component: lazyRouteComponent(() => import('./pages/schedules/schedule.tsx'), 'SchedulePage'),
+  component: page(() => import('./pages/schedules/schedule.tsx'), 'SchedulePage'),
 })
 const editSchedule = createRoute({
   getParentRoute: () => shell,
   path: '/schedules/$schedule_id/edit',
-  component: lazyRouteComponent(() => import('./pages/schedules/schedule-form.tsx'), 'EditSchedulePage'),
+  component: page(() => import('./pages/schedules/schedule-form.tsx'), 'EditSchedulePage'),
 })
 
 const files = createRoute({
   getParentRoute: () => shell,
   path: '/files',
   validateSearch: (search: Search): { in?: string } => ({ in: text(search.in) }),
-  component: lazyRouteComponent(() => import('./pages/files.tsx'), 'FilesPage'),
+  component: page(() => import('./pages/files.tsx'), 'FilesPage'),
 })
 
 const data = createRoute({
@@ -277,18 +289,18 @@ const data = createRoute({
     connection: text(search.connection),
     table: text(search.table),
   }),
-  component: lazyRouteComponent(() => import('./pages/data.tsx'), 'DataPage'),
+  component: page(() => import('./pages/data.tsx'), 'DataPage'),
 })
 
 const webhooks = createRoute({
   getParentRoute: () => shell,
   path: '/webhooks',
-  component: lazyRouteComponent(() => import('./pages/receivers/webhooks.tsx'), 'WebhooksPage'),
+  component: page(() => import('./pages/receivers/webhooks.tsx'), 'WebhooksPage'),
 })
 const newWebhook = createRoute({
   getParentRoute: () => shell,
   path: '/webhooks/new',
-  component: lazyRouteComponent(() => import('./pages/receivers/new-webhook.tsx'), 'NewWebhookPage'),
+  component: page(() => import('./pages/receivers/new-webhook.tsx'), 'NewWebhookPage'),
 })
 const webhook = createRoute({
   getParentRoute: () => shell,
@@ -297,27 +309,24 @@ const webhook = createRoute({
     status: oneOf(search.status, DELIVERY_STATUSES),
     job: text(search.job),
   }),
-  component: lazyRouteComponent(() => import('./pages/receivers/webhook.tsx'), 'WebhookPage'),
+  component: page(() => import('./pages/receivers/webhook.tsx'), 'WebhookPage'),
 })
 const delivery = createRoute({
   getParentRoute: () => shell,
   path: '/webhooks/$webhook_id/deliveries/$delivery_id',
-  component: lazyRouteComponent(() => import('./pages/receivers/delivery.tsx'), 'DeliveryPage'),
+  component: page(() => import('./pages/receivers/delivery.tsx'), 'DeliveryPage'),
 })
 
 const subscriptions = createRoute({
   getParentRoute: () => shell,
   path: '/subscriptions',
-  component: lazyRouteComponent(() => import('./pages/receivers/subscriptions.tsx'), 'SubscriptionsPage'),
+  component: page(() => import('./pages/receivers/subscriptions.tsx'), 'SubscriptionsPage'),
 })
 const newSubscription = createRoute({
   getParentRoute: () => shell,
   path: '/subscriptions/new',
   validateSearch: (search: Search): { follows?: string } => ({ follows: text(search.follows) }),
-  component: lazyRouteComponent(
-    () => import('./pages/receivers/new-subscription.tsx'),
-    'NewSubscriptionPage',
-  ),
+  component: page(() => import('./pages/receivers/new-subscription.tsx'), 'NewSubscriptionPage'),
 })
 const subscription = createRoute({
   getParentRoute: () => shell,
@@ -326,58 +335,58 @@ const subscription = createRoute({
     status: oneOf(search.status, DELIVERY_STATUSES),
     job: text(search.job),
   }),
-  component: lazyRouteComponent(() => import('./pages/receivers/subscription.tsx'), 'SubscriptionPage'),
+  component: page(() => import('./pages/receivers/subscription.tsx'), 'SubscriptionPage'),
 })
 const subscriptionDelivery = createRoute({
   getParentRoute: () => shell,
   path: '/subscriptions/$subscription_id/deliveries/$delivery_id',
-  component: lazyRouteComponent(() => import('./pages/receivers/delivery.tsx'), 'SubscriptionDeliveryPage'),
+  component: page(() => import('./pages/receivers/delivery.tsx'), 'SubscriptionDeliveryPage'),
 })
 
 const system = createRoute({
   getParentRoute: () => shell,
   path: '/system',
-  component: lazyRouteComponent(() => import('./pages/admin/system.tsx'), 'SystemPage'),
+  component: page(() => import('./pages/admin/system.tsx'), 'SystemPage'),
 })
 const nodes = createRoute({
   getParentRoute: () => system,
   path: '/',
-  component: lazyRouteComponent(() => import('./pages/admin/nodes.tsx'), 'NodesPage'),
+  component: page(() => import('./pages/admin/nodes.tsx'), 'NodesPage'),
 })
 const tokens = createRoute({
   getParentRoute: () => system,
   path: '/tokens',
-  component: lazyRouteComponent(() => import('./pages/admin/tokens.tsx'), 'TokensPage'),
+  component: page(() => import('./pages/admin/tokens.tsx'), 'TokensPage'),
 })
 const connections = createRoute({
   getParentRoute: () => system,
   path: '/connections',
-  component: lazyRouteComponent(() => import('./pages/connections/connections.tsx'), 'ConnectionsPage'),
+  component: page(() => import('./pages/connections/connections.tsx'), 'ConnectionsPage'),
 })
 const newConnection = createRoute({
   getParentRoute: () => shell,
   path: '/system/connections/new',
-  component: lazyRouteComponent(() => import('./pages/connections/new-connection.tsx'), 'NewConnectionPage'),
+  component: page(() => import('./pages/connections/new-connection.tsx'), 'NewConnectionPage'),
 })
 const connection = createRoute({
   getParentRoute: () => shell,
   path: '/system/connections/$name',
-  component: lazyRouteComponent(() => import('./pages/connections/connection.tsx'), 'ConnectionPage'),
+  component: page(() => import('./pages/connections/connection.tsx'), 'ConnectionPage'),
 })
 const users = createRoute({
   getParentRoute: () => system,
   path: '/users',
-  component: lazyRouteComponent(() => import('./pages/admin/users.tsx'), 'UsersPage'),
+  component: page(() => import('./pages/admin/users.tsx'), 'UsersPage'),
 })
 const readers = createRoute({
   getParentRoute: () => system,
   path: '/readers',
-  component: lazyRouteComponent(() => import('./pages/readers/readers.tsx'), 'ReadersPage'),
+  component: page(() => import('./pages/readers/readers.tsx'), 'ReadersPage'),
 })
 const workspaces = createRoute({
   getParentRoute: () => system,
   path: '/workspaces',
-  component: lazyRouteComponent(() => import('./pages/admin/workspaces.tsx'), 'WorkspacesPage'),
+  component: page(() => import('./pages/admin/workspaces.tsx'), 'WorkspacesPage'),
 })
 const audit = createRoute({
   getParentRoute: () => system,
@@ -389,24 +398,24 @@ const audit = createRoute({
     after: text(search.after),
     before: text(search.before),
   }),
-  component: lazyRouteComponent(() => import('./pages/admin/audit.tsx'), 'AuditPage'),
+  component: page(() => import('./pages/admin/audit.tsx'), 'AuditPage'),
 })
 const eventTypes = createRoute({
   getParentRoute: () => system,
   path: '/events',
-  component: lazyRouteComponent(() => import('./pages/receivers/event-types.tsx'), 'EventTypesPage'),
+  component: page(() => import('./pages/receivers/event-types.tsx'), 'EventTypesPage'),
 })
 const outgoing = createRoute({
   getParentRoute: () => system,
   path: '/outgoing',
   validateSearch: (search: Search): { workspace?: string } => ({ workspace: text(search.workspace) }),
-  component: lazyRouteComponent(() => import('./pages/admin/outgoing.tsx'), 'OutgoingPage'),
+  component: page(() => import('./pages/admin/outgoing.tsx'), 'OutgoingPage'),
 })
 
 const settings = createRoute({
   getParentRoute: () => system,
   path: '/settings',
-  component: lazyRouteComponent(() => import('./pages/admin/settings.tsx'), 'SettingsPage'),
+  component: page(() => import('./pages/admin/settings.tsx'), 'SettingsPage'),
 })
 
 const routeTree = root.addChildren([
@@ -418,6 +427,7 @@ const routeTree = root.addChildren([
     newTemplate,
     template,
     editTemplate,
+    templateThen,
     metrics,
     newMetric,
     metric,

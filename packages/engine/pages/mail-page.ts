@@ -7,6 +7,7 @@ import type { Chart, Fact, Insight, InsightHead } from '@assay/model/insight'
 import { fillCharts } from '../charts/charts.ts'
 import { chartNumbers } from '../charts/forms/numbers.ts'
 import { chartName } from '../charts/labels.ts'
+import { COLORS } from '../charts/marks/colors.generated.ts'
 import { withoutLineage } from '../printing/lineage-section.ts'
 import { textFigure } from './chart-figure.ts'
 import { escapeHtml } from './html.ts'
@@ -46,38 +47,43 @@ const CHARACTERS_MOST = 60_000
  */
 const PICTURE_WIDTH = 400
 
+/** Mail programs know no custom properties and change colours in the dark themselves. */
+const [paper, ink, quiet, line, shade, accent, good, bad] = (
+  ['paper', 'ink', 'quiet', 'line', 'shade', 'accent', 'good', 'bad'] as const
+).map((name) => COLORS[name][0])
+
 const STYLE = `
-body { max-width: 720px; margin: 0; padding: 24px; background: #ffffff; color: #1c2024; font: 15px/1.55 -apple-system, "Segoe UI", Roboto, Helvetica, Arial, sans-serif; }
+body { max-width: 720px; margin: 0; padding: 24px; background: ${paper}; color: ${ink}; font: 15px/1.55 -apple-system, "Segoe UI", Roboto, Helvetica, Arial, sans-serif; }
 h1 { font-size: 24px; line-height: 1.25; margin: 0 0 16px; }
 h2 { font-size: 19px; margin: 28px 0 10px; }
 h3 { font-size: 16px; margin: 22px 0 8px; }
 p, ul, ol, pre, blockquote, figure { margin: 0 0 14px; }
-a { color: #0b5cad; }
-pre, code { font: 13px/1.45 ui-monospace, Menlo, Consolas, monospace; background: #f4f6f7; }
-pre { padding: 10px 12px; border: 1px solid #dfe3e6; white-space: pre-wrap; overflow-wrap: anywhere; }
-blockquote { padding-left: 14px; border-left: 3px solid #dfe3e6; color: #5b636b; }
+a { color: ${accent}; }
+pre, code { font: 13px/1.45 ui-monospace, Menlo, Consolas, monospace; background: ${shade}; }
+pre { padding: 10px 12px; border: 1px solid ${line}; white-space: pre-wrap; overflow-wrap: anywhere; }
+blockquote { padding-left: 14px; border-left: 3px solid ${line}; color: ${quiet}; }
 table { border-collapse: collapse; font-size: 14px; margin: 0 0 14px; }
-th, td { padding: 5px 14px 5px 0; text-align: left; vertical-align: top; border-bottom: 1px solid #dfe3e6; }
+th, td { padding: 5px 14px 5px 0; text-align: left; vertical-align: top; border-bottom: 1px solid ${line}; }
 td { overflow-wrap: anywhere; }
-th { border-bottom: 2px solid #dfe3e6; }
+th { border-bottom: 2px solid ${line}; }
 .right { text-align: right; }
 .center { text-align: center; }
 figure img { display: block; width: 100%; max-width: ${PICTURE_WIDTH}px; height: auto; border: 0; }
-figcaption, .foot { color: #5b636b; font-size: 13px; }
-.blockers { margin: 0 0 16px; padding: 10px 14px; border-left: 5px solid #b34700; background: #f4f6f7; }
+figcaption, .foot { color: ${quiet}; font-size: 13px; }
+.blockers { margin: 0 0 16px; padding: 10px 14px; border-left: 5px solid ${bad}; background: ${shade}; }
 .blockers p { margin: 0 0 4px; }
-.grade { padding: 1px 9px; border: 1px solid #5b636b; border-radius: 12px; font-size: 13px; font-weight: 600; }
+.grade { padding: 1px 9px; border: 1px solid ${quiet}; border-radius: 12px; font-size: 13px; font-weight: 600; }
 .tiles { margin: 0 0 14px; padding: 0; list-style: none; }
-.tile { display: inline-block; vertical-align: top; width: 210px; margin: 0 8px 10px 0; padding: 10px 14px; border: 1px solid #dfe3e6; border-radius: 8px; font-size: 13px; line-height: 1.4; }
+.tile { display: inline-block; vertical-align: top; width: 210px; margin: 0 8px 10px 0; padding: 10px 14px; border: 1px solid ${line}; border-radius: 8px; font-size: 13px; line-height: 1.4; }
 .tile span, .tile b { display: block; }
 .tile-change span { display: inline; }
 .tile-label { font-weight: 600; }
 .tile-figure { font-size: 26px; line-height: 1.25; }
-.tile-when, .tile-note { color: #5b636b; }
-.tile-change.good { color: #00704f; }
-.tile-change.bad, .tile-doubt { color: #b34700; }
-.open a { display: inline-block; padding: 9px 16px; background: #0b5cad; color: #ffffff; text-decoration: none; border-radius: 5px; }
-.foot { border-top: 1px solid #dfe3e6; margin-top: 28px; padding-top: 12px; }
+.tile-when, .tile-note { color: ${quiet}; }
+.tile-change.good { color: ${good}; }
+.tile-change.bad, .tile-doubt { color: ${bad}; }
+.open a { display: inline-block; padding: 9px 16px; background: ${accent}; color: ${paper}; text-decoration: none; border-radius: 5px; }
+.foot { border-top: 1px solid ${line}; margin-top: 28px; padding-top: 12px; }
 `
 
 /** Cuts Markdown between blocks, so that no table or fence stays open. It reads no more than it may keep. */

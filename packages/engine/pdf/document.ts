@@ -6,6 +6,7 @@ import { guardSvg } from '../charts/drawing/svg-guard.ts'
 import { chartNumbers } from '../charts/forms/numbers.ts'
 import { textChart } from '../charts/forms/text.ts'
 import { chartName } from '../charts/labels.ts'
+import { COLORS } from '../charts/marks/colors.generated.ts'
 import { WIDE } from '../charts/marks/look.ts'
 import { MOST_BLOCKERS } from '../pages/around.ts'
 import type { Drawing } from '../pages/chart-figure.ts'
@@ -49,8 +50,15 @@ interface Evidence {
   how: string
 }
 
+/** The colours on paper. */
+const LIGHT = Object.fromEntries(Object.entries(COLORS).map(([name, [light]]) => [name, light])) as Record<
+  keyof typeof COLORS,
+  string
+>
+
 export interface PrintedDocument {
   title: string
+  colors: Record<string, string>
   /** A day in words, and as year, month and day. */
   made: string
   day: [year: number, month: number, day: number]
@@ -94,6 +102,7 @@ export function printedDocument(insight: PageInsight, drawings: readonly Drawing
   const day = insight.created_at.slice(0, 10)
   return {
     title: line(insight.title),
+    colors: LIGHT,
     made: dayInWords(dayNumber(day)),
     day: day.split('-').map(Number) as [number, number, number],
     by: line(`${insight.template_id}, version ${insight.template_version.slice(0, 12)}`),
@@ -187,9 +196,12 @@ function tileData({ label, text, when, changes, target, note, doubt, course }: T
 function drawnCourse(svg: string): { svg: string; alt: string } {
   const drawn = svg
     .replace('<svg ', '<svg xmlns="http://www.w3.org/2000/svg" ')
-    .replace('class="usual"', 'fill="#dfe3e6"')
-    .replace('<path ', '<path fill="none" stroke="#59616a" stroke-width="1.5" stroke-linejoin="round" ')
-    .replace('<circle ', '<circle fill="#0072b2" ')
+    .replace('class="usual"', `fill="${LIGHT.line}"`)
+    .replace(
+      '<path ',
+      `<path fill="none" stroke="${LIGHT.quiet}" stroke-width="1.5" stroke-linejoin="round" `,
+    )
+    .replace('<circle ', `<circle fill="${LIGHT['chart-1']}" `)
   return { svg: drawn, alt: /<title>([^<]*)/.exec(svg)?.[1] ?? '' }
 }
 

@@ -5,12 +5,12 @@
 
 /** The names that the element `assay-insight` sends, and the properties of the page that they set. */
 const THEME: Record<string, string> = {
-  text: '--text',
-  soft: '--soft',
-  page: '--page',
+  text: '--ink',
+  soft: '--quiet',
+  page: '--paper',
   line: '--line',
   shade: '--shade',
-  link: '--link',
+  link: '--accent',
   good: '--good',
   bad: '--bad',
 }

@@ -21,6 +21,8 @@ import { Curl } from '../parts/text/curl.tsx'
 import { size } from '../words/durations.ts'
 
 const SHOWN = 200
+/** The most files that need no filter. */
+const FEW = 8
 
 /** Returns "2024/q1/" for "2024/q1/sales.csv", and an empty text for a file in no folder. */
 function folderOf(path: string): string {
@@ -187,8 +189,7 @@ function PutIn({ prefix }: { prefix: string }) {
   const [typed, setTyped] = useState<string | null>(null)
   const folder = typed ?? folderOf(prefix)
   return (
-    <section>
-      <Uploader uploads={pageUploads} folder={folder} />
+    <Uploader uploads={pageUploads} folder={folder}>
       <TextField
         label="Into the folder"
         hint="Folders divided by “/”, or empty for none. Missing folders are created."
@@ -196,7 +197,21 @@ function PutIn({ prefix }: { prefix: string }) {
         value={folder}
         onChange={({ target }) => setTyped(target.value)}
       />
-    </section>
+    </Uploader>
+  )
+}
+
+function PathFilter({ prefix, onChange }: { prefix: string; onChange(text: string): void }) {
+  return (
+    <div className="filters" role="search">
+      <TextField
+        label="Paths that begin with"
+        type="search"
+        placeholder="2024/"
+        value={prefix}
+        onChange={({ target }) => onChange(target.value)}
+      />
+    </div>
   )
 }
 
@@ -235,16 +250,13 @@ export function FilesPage() {
       lead={<p>Your own data, which templates read as sources.</p>}
     >
       {analyst && <PutIn prefix={prefix} />}
-      <div className="filters" role="search">
-        <TextField
-          label="Paths that begin with"
-          type="search"
-          value={prefix}
-          onChange={({ target }) => narrow(target.value)}
-        />
-      </div>
       <Paged query={query} empty={<NothingHere prefix={prefix} analyst={analyst} />}>
-        {(files) => <FileTable files={files} />}
+        {(files) => (
+          <>
+            {(prefix !== '' || files.length > FEW) && <PathFilter prefix={prefix} onChange={narrow} />}
+            <FileTable files={files} />
+          </>
+        )}
       </Paged>
     </Page>
   )

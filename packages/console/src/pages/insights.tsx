@@ -3,7 +3,7 @@ import type { InsightCard } from '@assay/client'
 import { GRADES, type Grade } from '@assay/model/insight'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import { lazy, Suspense, useState } from 'react'
+import { Suspense, useState } from 'react'
 import { api, useIsLimited, useMay } from '../api.ts'
 import { GRADE_WORDS } from '../names.ts'
 import { SelectField, TextField } from '../parts/field.tsx'
@@ -12,11 +12,10 @@ import { PinButton, useCollections, usePinned } from '../parts/library/pins.tsx'
 import { Paged, usePaged } from '../parts/lists/paged.tsx'
 import { Empty, Page } from '../parts/page.tsx'
 import { useSettled } from '../settled.ts'
+import { lazyPart } from './load-part.ts'
 
 /** The part is loaded on demand, because few users open a collection. */
-const CollectionHead = lazy(() =>
-  import('../parts/library/collections.tsx').then(({ CollectionHead }) => ({ default: CollectionHead })),
-)
+const CollectionHead = lazyPart(() => import('../parts/library/collections.tsx'), 'CollectionHead')
 
 const PAGE = 25
 const TYPED_MS = 250

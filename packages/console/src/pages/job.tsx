@@ -2,7 +2,7 @@
 
 import type { JobView } from '@assay/model/job'
 import { Link, useParams } from '@tanstack/react-router'
-import { lazy, Suspense } from 'react'
+import { Suspense } from 'react'
 import { useIsLimited } from '../api.ts'
 import { hasEnded, shownStatus, useLiveJob } from '../live.ts'
 import { FAILURES, JOB_WORDS, REMEDIES } from '../names.ts'
@@ -21,10 +21,9 @@ import { Copy, State, Time } from '../parts/show.tsx'
 import { UserName } from '../parts/user-name.tsx'
 import { between } from '../words/durations.ts'
 import { below } from './address.ts'
+import { lazyPart } from './load-part.ts'
 
-const InsightReader = lazy(() =>
-  import('../parts/insight/insight.tsx').then(({ InsightReader }) => ({ default: InsightReader })),
-)
+const InsightReader = lazyPart(() => import('../parts/insight/insight.tsx'), 'InsightReader')
 
 function Progress({ job }: { job: JobView }) {
   const { percent, step, steps, label } = job.progress
@@ -137,7 +136,13 @@ function Details({ job }: { job: JobView }) {
         </dd>
         <dt>Version of the template</dt>
         <dd>
-          <code>{job.template_version}</code>
+          <Link
+            to="/templates/$template_id/then/$assignment_id"
+            params={{ template_id: job.template_id, assignment_id: job.assignment_id }}
+            aria-label={`${job.template_id} as it was then`}
+          >
+            <code>{job.template_version}</code>
+          </Link>
         </dd>
         <dt>Waited, ran</dt>
         <dd>

@@ -1,6 +1,7 @@
 /** The page of the jobs, newest first. The filters are in the address. */
 
 import { ENDINGS } from '@assay/model/job'
+import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { api, useMay } from '../api.ts'
 import { JOB_STATUSES } from '../names.ts'
@@ -9,7 +10,6 @@ import { BatchProgress } from '../parts/jobs/batch-progress.tsx'
 import { JobTable } from '../parts/jobs/job-table.tsx'
 import { RetryFailed } from '../parts/jobs/retry-failed.tsx'
 import { Paged, usePaged } from '../parts/lists/paged.tsx'
-import { WordFilter } from '../parts/lists/word-filter.tsx'
 import { Empty, Page } from '../parts/page.tsx'
 import { ScheduleName } from '../parts/schedules/schedule-name.tsx'
 
@@ -42,6 +42,13 @@ function Filters() {
     const status = value === 'either' ? 'canceled' : JOB_STATUSES.find((one) => one === value && !ending)
     void navigate({ search: (old) => ({ ...old, status, ending }), replace: true })
   }
+  const templates = useQuery({ queryKey: ['templates'], queryFn: () => api().templates.list() }).data ?? []
+  const known = templates.map(({ template_id, title }) => ({ value: template_id, label: title }))
+  // A template may be deleted while its jobs stay.
+  const gone =
+    search.template === undefined || known.some(({ value }) => value === search.template)
+      ? []
+      : [{ value: search.template, label: search.template }]
   return (
     <div className="filters" role="search">
       <SelectField
@@ -50,11 +57,11 @@ function Filters() {
         onChange={({ target }) => setState(target.value)}
         options={[{ value: '', label: 'Any' }, ...STATES]}
       />
-      <WordFilter
+      <SelectField
         label="Template"
-        placeholder="flight-delays"
-        value={search.template}
-        onChange={(template) => set('template', template)}
+        value={search.template ?? ''}
+        onChange={({ target }) => set('template', target.value)}
+        options={[{ value: '', label: 'Any' }, ...known, ...gone]}
       />
       <TextField
         label="Created from"

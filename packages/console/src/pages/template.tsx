@@ -3,20 +3,17 @@
 import type { TemplateView } from '@assay/model/template'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
-import { lazy, Suspense } from 'react'
+import { Suspense } from 'react'
 import { api, useMay } from '../api.ts'
 import { AskFirst } from '../parts/ask-first.tsx'
 import { RunForm } from '../parts/jobs/run-form.tsx'
 import { Loaded, Page } from '../parts/page.tsx'
 import { FollowTemplate } from '../parts/receivers/follow.tsx'
 import { ORIGINS } from '../words/origins.ts'
+import { lazyPart } from './load-part.ts'
 
-const SourceView = lazy(() =>
-  import('../parts/text/editor.tsx').then(({ SourceView }) => ({ default: SourceView })),
-)
-const BulkForm = lazy(() =>
-  import('../parts/jobs/bulk-form.tsx').then(({ BulkForm }) => ({ default: BulkForm })),
-)
+const SourceView = lazyPart(() => import('../parts/text/editor.tsx'), 'SourceView')
+const BulkForm = lazyPart(() => import('../parts/jobs/bulk-form.tsx'), 'BulkForm')
 type Whole = TemplateView & { source: string }
 
 function Delete({ template_id }: { template_id: string }) {

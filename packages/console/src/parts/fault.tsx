@@ -4,6 +4,7 @@ import { ClientError } from '@assay/client'
 import { type ErrorComponentProps, Link } from '@tanstack/react-router'
 import { OUTDATED } from '../drafts/unchanged.ts'
 import { below } from '../pages/address.ts'
+import { isPartFault } from '../pages/load-part.ts'
 
 export function Fault({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   const problem = error instanceof ClientError ? error.problem : null
@@ -45,11 +46,26 @@ export function Fault({ error, onRetry }: { error: unknown; onRetry?: () => void
   )
 }
 
+/** Says that a part did not arrive. Only a new load of the page asks for it again. */
+function PartFault() {
+  return (
+    <div className="fault" role="alert">
+      <p>
+        A part of the console did not arrive, twice: the service is busy, was not reached, or has a newer
+        console now.
+      </p>
+      <button type="button" className="button" onClick={() => location.reload()}>
+        Load this page again
+      </button>
+    </div>
+  )
+}
+
 export function PageFault({ error, reset }: ErrorComponentProps) {
   return (
     <div className="page">
       <h1>This page could not be shown</h1>
-      <Fault error={error} onRetry={reset} />
+      {isPartFault(error) ? <PartFault /> : <Fault error={error} onRetry={reset} />}
     </div>
   )
 }

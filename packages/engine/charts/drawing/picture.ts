@@ -4,6 +4,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
+import { PAGE } from '../marks/look.ts'
 
 const require = createRequire(import.meta.url)
 const FONTS = ['DejaVuSans.ttf', 'DejaVuSans-Bold.ttf']
@@ -39,7 +40,7 @@ export async function drawPicture(svg: string): Promise<Buffer> {
   const { width, height } = plain
   plain.free()
   const zoom = Math.min(SCALE, WIDTH_MOST / width, HEIGHT_MOST / height)
-  const drawing = new Resvg(svg, { font, background: '#ffffff', fitTo: { mode: 'zoom', value: zoom } })
+  const drawing = new Resvg(svg, { font, background: PAGE, fitTo: { mode: 'zoom', value: zoom } })
   const image = drawing.render()
   try {
     return Buffer.from(image.asPng())

@@ -5,34 +5,24 @@
  * white. The first four also write the names of series, and are dark enough for small letters.
  */
 
-export const INK = '#1c2024'
-export const QUIET = '#59616a'
-export const AXIS = '#c5cbd1'
-export const GRID = '#e6e9ec'
-export const PAGE = '#ffffff'
-export const ACCENT = '#0072b2'
-export const BAD = '#c55000'
-export const GOOD = '#00805f'
-export const CONTEXT = '#8a939c'
+import { COLORS } from './colors.generated.ts'
 
-export const SERIES = [
-  ACCENT,
-  BAD,
-  GOOD,
-  '#a8518a',
-  '#8f6a00',
-  '#3d93c9',
-  '#7a4b2a',
-  CONTEXT,
-  '#6a4fb0',
-  '#5b7f1f',
-  '#c0392b',
-  '#20868a',
-  '#b0773c',
-  '#cc5c8a',
-  '#454b8c',
-  '#56707f',
-]
+type Color = keyof typeof COLORS
+const light = (name: Color): string => COLORS[name][0]
+
+export const INK = light('chart-ink')
+export const QUIET = light('chart-quiet')
+export const AXIS = light('chart-axis')
+export const GRID = light('chart-grid')
+export const PAGE = light('chart-page')
+export const ACCENT = light('chart-1')
+export const BAD = light('chart-2')
+export const GOOD = light('chart-3')
+export const CONTEXT = light('chart-8')
+
+export const SERIES = Object.keys(COLORS)
+  .filter((name) => /^chart-\d+$/.test(name))
+  .map((name) => light(name as Color))
 
 /** The custom property that stands for each colour in a page, so that a dark page needs no second drawing. */
 export const PROPERTY_OF_COLOR: ReadonlyMap<string, string> = new Map([
@@ -44,14 +34,11 @@ export const PROPERTY_OF_COLOR: ReadonlyMap<string, string> = new Map([
   ...SERIES.map((color, index): [string, string] => [color, `--chart-${index + 1}`]),
 ])
 
-/** The dark variants of these colours, as CSS declarations. */
-export const DARK_CHART = [
-  '--chart-ink: #e6e8ea; --chart-quiet: #a3acb5; --chart-axis: #4a525a; --chart-grid: #2a3036; --chart-page: #14171a;',
-  '--chart-1: #56b4e9; --chart-2: #f5935a; --chart-3: #3fc89b; --chart-4: #e3a0cd; --chart-5: #d9b64a;',
-  '--chart-6: #9ad2f5; --chart-7: #d6a07c; --chart-8: #7d8790; --chart-9: #b7a3f0; --chart-10: #a9cc66;',
-  '--chart-11: #ff8a7a; --chart-12: #5fd0d3; --chart-13: #dcb27c; --chart-14: #f2a3c3; --chart-15: #9aa5ea;',
-  '--chart-16: #9fb4c2;',
-].join(' ')
+/** Returns all colours as CSS declarations, for light pages or for dark ones. */
+export const colorProperties = (theme: 'light' | 'dark'): string =>
+  Object.entries(COLORS)
+    .map(([name, pair]) => `--${name}: ${pair[theme === 'light' ? 0 : 1]};`)
+    .join(' ')
 
 /** The size of letters in pixels. A page shows a wide drawing from 665 pixels on, at which these letters are 12. */
 const LETTERS = 13

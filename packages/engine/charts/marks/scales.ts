@@ -45,8 +45,16 @@ export function yAxis(plot: Plot, zero: boolean): Spec {
     type: 'quantitative',
     title: plot.by ? null : drawnTitle(y) || null,
     axis: { ...TITLE_ABOVE, ...numbersUp(plot), tickCount: 5 },
-    scale: { zero, nice: true },
+    scale: { zero, nice: true, ...(zero ? {} : roomAround(valuesOf(plot.points))) },
   }
+}
+
+/** Returns room above and below values that are all alike. An axis of one number alone prints it with six decimals. */
+function roomAround(values: (number | null)[]): Spec {
+  const [first, ...others] = new Set(values.filter((value) => value !== null))
+  if (first === undefined || others.length > 0) return {}
+  const room = first === 0 ? 1 : Math.abs(first) / 2
+  return { domain: { unionWith: [first - room, first + room] } }
 }
 
 function numbersUp({ points, kept: { labels, panels } }: Plot): Spec {

@@ -8,6 +8,7 @@ import { createRequire } from 'node:module'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { escapeHtml } from '@assay/engine/pages/html'
+import { COLOR_STYLE } from '@assay/engine/pages/page-style'
 import { ERRORS, JOB_ERRORS, notFound } from '@assay/model/errors'
 import { Type } from '@assay/model/schema'
 import { type Call, operation } from '../http/operation.ts'
@@ -55,11 +56,11 @@ async function load(name: string): Promise<Asset> {
   )
 }
 
-const STYLE = `body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:3rem auto;padding:0 1rem;color:#1c2024;background:#fff}
-pre{background:#f2f4f6;padding:1rem;overflow-x:auto;border-radius:6px}code{font:14px/1.5 ui-monospace,monospace}
-table{border-collapse:collapse;width:100%}td,th{text-align:left;vertical-align:top;padding:.4rem .8rem .4rem 0;border-bottom:1px solid #dde1e5}
-a{color:#0b57d0}:target{background:#fff3c4}@media(prefers-color-scheme:dark){body{color:#e6e8ea;background:#16181a}
-pre{background:#22262a}td,th{border-color:#33383d}a{color:#8ab4f8}:target{background:#4a3f10}}`
+const STYLE = `${COLOR_STYLE}
+body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:3rem auto;padding:0 1rem;color:var(--ink);background:var(--paper)}
+pre{background:var(--shade);padding:1rem;overflow-x:auto;border-radius:6px}code{font:14px/1.5 ui-monospace,monospace}
+table{border-collapse:collapse;width:100%}td,th{text-align:left;vertical-align:top;padding:.4rem .8rem .4rem 0;border-bottom:1px solid var(--line)}
+a{color:var(--accent)}:target{background:var(--notice-wash)}`
 
 function page(title: string, body: string): string {
   return `<!doctype html>

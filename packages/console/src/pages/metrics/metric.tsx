@@ -2,20 +2,19 @@
 import type { MetricView } from '@assay/client'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
-import { lazy, Suspense } from 'react'
+import { Suspense } from 'react'
 import { api, useMay } from '../../api.ts'
 import { AskFirst } from '../../parts/ask-first.tsx'
 import { FactList } from '../../parts/lists/fact-list.tsx'
 import { Loaded, Page } from '../../parts/page.tsx'
 import { FollowMetric } from '../../parts/receivers/follow.tsx'
 import { ORIGINS } from '../../words/origins.ts'
+import { lazyPart } from '../load-part.ts'
 import { MetricReports } from './reports.tsx'
 import { MetricState } from './state.tsx'
 import { betterText, keptText, targetText, testsText } from './words.ts'
 
-const SourceView = lazy(() =>
-  import('../../parts/text/editor.tsx').then(({ SourceView }) => ({ default: SourceView })),
-)
+const SourceView = lazyPart(() => import('../../parts/text/editor.tsx'), 'SourceView')
 
 const withCapital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 

@@ -1,13 +1,9 @@
 /** The page of a metric as it was defined when a job was created, with what has changed since. */
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
-import { lazy, Suspense } from 'react'
 import { api } from '../../api.ts'
 import { Loaded, Page } from '../../parts/page.tsx'
-
-const SourceView = lazy(() =>
-  import('../../parts/text/editor.tsx').then(({ SourceView }) => ({ default: SourceView })),
-)
+import { AsItWas } from '../../parts/text/as-it-was.tsx'
 
 interface Definitions {
   /** The definition of that time; null if the job does not read the metric. */
@@ -27,29 +23,6 @@ async function compare(metric_id: string, assignment_id: string): Promise<Defini
       ),
   ])
   return { earlier: metrics.find((one) => one.metric_id === metric_id)?.source ?? null, now }
-}
-
-/** Returns the lines of a text that the other does not have. */
-function linesBeyond(text: string, other: string): string[] {
-  const known = new Set(other.split('\n').map((line) => line.trimEnd()))
-  return text.split('\n').filter((line) => !known.has(line.trimEnd()))
-}
-
-function Changed({ earlier, now }: { earlier: string; now: string | null }) {
-  if (now === null) return <p>The metric has been deleted since.</p>
-  if (now === earlier) return <p>It is the same now.</p>
-  const [old, young] = [linesBeyond(earlier, now), linesBeyond(now, earlier)]
-  return (
-    <>
-      <p>It has changed since.</p>
-      <dl>
-        <dt>Only then</dt>
-        <dd>{old.length === 0 ? 'nothing' : <pre>{old.join('\n')}</pre>}</dd>
-        <dt>Only now</dt>
-        <dd>{young.length === 0 ? 'nothing' : <pre>{young.join('\n')}</pre>}</dd>
-      </dl>
-    </>
-  )
 }
 
 export function MetricThenPage() {
@@ -81,12 +54,12 @@ export function MetricThenPage() {
           earlier === null ? (
             <p>The job does not read this metric.</p>
           ) : (
-            <>
-              <Changed earlier={earlier} now={now} />
-              <Suspense fallback={<p className="waiting">Loading…</p>}>
-                <SourceView source={earlier} label={`Definition of ${metric_id} at that time`} />
-              </Suspense>
-            </>
+            <AsItWas
+              noun="metric"
+              earlier={earlier}
+              now={now}
+              label={`Definition of ${metric_id} at that time`}
+            />
           )
         }
       </Loaded>

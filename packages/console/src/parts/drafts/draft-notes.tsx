@@ -51,13 +51,16 @@ export function useDraftOf(of: DraftOf) {
 /** The page that shows the draft again once a question is answered. */
 type At = '/templates/new' | '/data'
 
+/** Returns a question without the lines that answer it in a template: buttons answer it here. */
+const withoutLines = (says: string): string => says.replaceAll(/ \(write [^)]*\)/g, '')
+
 function Asked(props: { of: DraftOf; question: Question; lines: readonly string[]; at: At }) {
   const { of, question, lines, at } = props
   const { column, says, readings } = question
   return (
     <li>
       <p>
-        <strong>{column}</strong>: {says}
+        <strong>{column}</strong>: {withoutLines(says)}
       </p>
       {'file' in of && (
         <div className="actions">
@@ -65,11 +68,12 @@ function Asked(props: { of: DraftOf; question: Question; lines: readonly string[
             <Link
               key={write}
               className="button small"
+              title={write}
               to={at}
               search={{ file: of.file, lines: [...lines, write].join('\n') }}
               state={{ keep: [...lines, write].join('\n') }}
             >
-              {as} ({write})
+              {as}
             </Link>
           ))}
         </div>
@@ -82,7 +86,7 @@ function Asked(props: { of: DraftOf; question: Question; lines: readonly string[
 function ReadBy({ file, lines, at }: { file: string; lines: readonly string[]; at: At }) {
   return (
     <p className="small">
-      The file is read with <code>{lines.join('; ')}</code>, as was chosen.{' '}
+      The file is read as was chosen: <code>{lines.join('; ')}</code>.{' '}
       <Link to={at} search={{ file }} state={{ keep: '' }}>
         Choose again
       </Link>

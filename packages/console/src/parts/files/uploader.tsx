@@ -1,7 +1,7 @@
 /** Uploads files that are dropped or chosen, one after another, and shows each with its progress and faults. */
 
 import { ClientError, type NewFile } from '@assay/client'
-import { type DragEvent, useId, useState, useSyncExternalStore } from 'react'
+import { type DragEvent, type ReactNode, useId, useState, useSyncExternalStore } from 'react'
 import { isGoing, type Upload, type Uploads } from '../../files/uploads.ts'
 import { size } from '../../words/durations.ts'
 import { Fault } from '../fault.tsx'
@@ -111,9 +111,11 @@ function UploadRow({ upload, onCancel, onReplace, onChoose, onForget }: UploadRo
 interface UploaderProps {
   uploads: Uploads
   folder: string
+  /** Fields beside the choice of files. */
+  children?: ReactNode
 }
 
-export function Uploader({ uploads, folder }: UploaderProps) {
+export function Uploader({ uploads, folder, children }: UploaderProps) {
   const id = useId()
   const [over, setOver] = useState(false)
   const shown = useSyncExternalStore(uploads.subscribe, uploads.list)
@@ -134,23 +136,26 @@ export function Uploader({ uploads, folder }: UploaderProps) {
         onDrop={drop}
       >
         <legend>Upload</legend>
-        <label htmlFor={id}>Drop files here, or choose them</label>
-        <input
-          id={id}
-          type="file"
-          multiple
-          accept={ENDINGS}
-          aria-describedby={`${id}h`}
-          onChange={({ target }) => {
-            uploads.add(folder, target.files ?? [])
-            // The input is reset, so that the same file can be chosen again after a correction.
-            target.value = ''
-          }}
-        />
-        <div className="hint" id={`${id}h`}>
-          CSV, TSV, JSON, NDJSON (also .gz and .zst), Parquet, Avro, Arrow, .xlsx or .ods. Each file is
-          checked while it arrives.
+        <div className="drop-files">
+          <label htmlFor={id}>Drop files here, or choose them</label>
+          <input
+            id={id}
+            type="file"
+            multiple
+            accept={ENDINGS}
+            aria-describedby={`${id}h`}
+            onChange={({ target }) => {
+              uploads.add(folder, target.files ?? [])
+              // The input is reset, so that the same file can be chosen again after a correction.
+              target.value = ''
+            }}
+          />
+          <div className="hint" id={`${id}h`}>
+            CSV, TSV, JSON, NDJSON (also .gz and .zst), Parquet, Avro, Arrow, .xlsx or .ods. Each file is
+            checked while it arrives.
+          </div>
         </div>
+        {children}
       </fieldset>
       {shown.length > 0 && (
         <ul className="uploads" aria-label="Uploads">

@@ -1,7 +1,8 @@
 /** Shows the lineage of an insight, folded: variables, sources, and each block with its SQL and rows. */
 
 import type { BlockLineage, SourceLineage } from '@assay/model/insight'
-import { type ReactNode, useState } from 'react'
+import { Link } from '@tanstack/react-router'
+import { Fragment, type ReactNode, useState } from 'react'
 import { blockAnchor, type Insight } from '../../insights.ts'
 import { textOf } from '../../values.ts'
 import { duration } from '../../words/durations.ts'
@@ -88,6 +89,40 @@ function BlockDetails({ insight, block, asked }: BlockProps) {
   )
 }
 
+/** Leads to the template as it was when the job was created. */
+function AsOfThen({ insight: { lineage, assignment_id } }: { insight: Insight }) {
+  const { template_id } = lineage
+  return (
+    <Link
+      to="/templates/$template_id/then/$assignment_id"
+      params={{ template_id, assignment_id }}
+      aria-label={`${template_id} as it was then`}
+    >
+      <code>{template_id}</code>
+    </Link>
+  )
+}
+
+/** Leads to the definitions of the metrics as they were when the job was created. */
+function Metrics({ insight: { lineage, assignment_id } }: { insight: Insight }) {
+  const { metrics = [] } = lineage
+  if (metrics.length === 0) return null
+  return (
+    <p>
+      Metrics as they were then:{' '}
+      {metrics.map(({ metric: metric_id }, nth) => (
+        <Fragment key={metric_id}>
+          {nth > 0 && ', '}
+          <Link to="/metric/$metric_id/then/$assignment_id" params={{ metric_id, assignment_id }}>
+            <code>{metric_id}</code>
+          </Link>
+        </Fragment>
+      ))}
+      .
+    </p>
+  )
+}
+
 interface LineageProps {
   insight: Insight
   /** The index of the row to mark, by block. */
@@ -105,10 +140,11 @@ export function LineageSection({ insight, asked, children }: LineageProps) {
         <h2 id={`computed-${insight_id.slice(-6)}`}>How this was computed</h2>
       </summary>
       <p>
-        Template <code>{lineage.template_id}</code>, version <code>{lineage.template_version}</code>; Assay{' '}
+        Template <AsOfThen insight={insight} />, version <code>{lineage.template_version}</code>; Assay{' '}
         {lineage.assay_version} on {lineage.engine}; started <Time at={lineage.started_at} exact />, took{' '}
         {duration(lineage.elapsed_ms)}; periods in {lineage.time_zone}.
       </p>
+      <Metrics insight={insight} />
       {children}
       {variables.length > 0 && (
         <PlainTable label="Variables" heads={['Variable', 'Value']}>

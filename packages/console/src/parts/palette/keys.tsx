@@ -3,10 +3,11 @@
  * loaded then; "/" goes to the search of the page; "g" and a letter go to a section.
  */
 import { useNavigate } from '@tanstack/react-router'
-import { lazy, Suspense, useEffect, useRef, useState } from 'react'
+import { Suspense, useEffect, useRef, useState } from 'react'
+import { lazyPart } from '../../pages/load-part.ts'
 
-const Palette = lazy(() => import('./palette.tsx').then(({ Palette }) => ({ default: Palette })))
-const Shortcuts = lazy(() => import('./shortcuts.tsx').then(({ Shortcuts }) => ({ default: Shortcuts })))
+const Palette = lazyPart(() => import('./palette.tsx'), 'Palette')
+const Shortcuts = lazyPart(() => import('./shortcuts.tsx'), 'Shortcuts')
 
 const SECTIONS = {
   i: '/insights',
