@@ -8,6 +8,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
+import { COLORS } from '../../packages/engine/charts/marks/colors.generated.ts'
 import { openPage } from './browser.ts'
 import { stand } from './stand.ts'
 import { apiOf, assertAccessible, button, runJob, settle } from './steps.ts'
@@ -203,7 +204,7 @@ test('a site that the operator names shows the page, or a collection, in its col
   const { service, browser } = stood
   const { insight_id } = await runJob(service.url, 'nile-flow')
   const { url } = await apiOf(service.url).links.create(insight_id!, { newest: true })
-  const html = `<!doctype html><html lang="en"><title>Site</title><style>main { --assay-text: rgb(1, 2, 3) }</style>
+  const html = `<!doctype html><html lang="en"><title>Site</title><style>main { --assay-text: rgb(1, 2, 3); --assay-page: rgb(20, 30, 40) }</style>
 <main><h1>Site</h1><assay-insight label="The Nile" src="${service.url}${url}"></assay-insight></main><script src="${service.url}/embed.js"></script>`
   const site = createServer((_request, reply) => reply.setHeader('content-type', 'text/html').end(html))
   await new Promise<void>((done) => site.listen(0, done))
@@ -222,6 +223,11 @@ test('a site that the operator names shows the page, or a collection, in its col
   )
   const color = await frame.locator('body').evaluate((body) => getComputedStyle(body).color)
   assert.equal(color, 'rgb(1, 2, 3)')
+  const grid = await frame
+    .locator('figure.chart')
+    .first()
+    .evaluate((chart) => getComputedStyle(chart).getPropertyValue('--chart-grid'))
+  assert.equal(grid.trim(), COLORS['chart-grid'][1], 'charts are dark on a dark page')
   assert.equal(await page.locator('assay-insight iframe').getAttribute('title'), 'The Nile')
   assert.deepEqual([...asked].toSorted(), [service.url, `http://localhost:${port}`].toSorted())
   const policies = () => complaints.filter((one) => !one.startsWith('asked '))

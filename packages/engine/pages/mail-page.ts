@@ -65,6 +65,8 @@ blockquote { padding-left: 14px; border-left: 3px solid ${line}; color: ${quiet}
 table { border-collapse: collapse; font-size: 14px; margin: 0 0 14px; }
 th, td { padding: 5px 14px 5px 0; text-align: left; vertical-align: top; border-bottom: 1px solid ${line}; }
 td { overflow-wrap: anywhere; }
+.short { white-space: nowrap; }
+@media (max-width: 480px) { body { padding: 16px; } table { font-size: 12px; } th, td { padding-right: 8px; } }
 th { border-bottom: 2px solid ${line}; }
 .right { text-align: right; }
 .center { text-align: center; }

@@ -7,8 +7,13 @@ import { AROUND_STYLE } from './around-style.generated.ts'
 export const COLOR_STYLE = `:root { color-scheme: light dark; ${colorProperties('light')} }
 @media (prefers-color-scheme: dark) { :root { ${colorProperties('dark')} } }`
 
+/** The colours of a page in a frame, by how dark the colour is that its site gives it. */
+const FRAMED_STYLE = `:root[data-theme="light"] { color-scheme: light; ${colorProperties('light')} }
+:root[data-theme="dark"] { color-scheme: dark; ${colorProperties('dark')} }`
+
 export const PAGE_STYLE = `
 ${COLOR_STYLE}
+${FRAMED_STYLE}
 * { box-sizing: border-box; }
 html { font-size: 17px; -webkit-text-size-adjust: 100%; }
 body {
