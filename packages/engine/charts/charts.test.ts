@@ -30,6 +30,8 @@ test('mermaid draws single series, with its numbers under it', () => {
   assert.match(fill(chart({ type: 'bar', x: 'k' }), 'mermaid'), /y-axis "N" -1 --> 3\n {4}bar \[-1, 1, 3\]/)
   const slices = rows.map((row) => ({ ...row, n: 5 }))
   assert.match(fill(chart({ type: 'pie', x: 'k' }, slices), 'mermaid'), /pie showData title T\n {4}"a" : 5/)
+  const many = rows.map((row) => ({ ...row, n: 11_731_294 }))
+  assert.match(fill(chart({ type: 'pie', x: 'k' }, many), 'mermaid'), /"a" : 11731294\n/)
 })
 
 test('what mermaid cannot draw becomes text', () => {

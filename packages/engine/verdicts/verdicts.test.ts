@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { CODES } from './codes.ts'
 import { measureOf, NO_MEANINGS, readable } from './measure.ts'
-import { comparative, withArticle } from './nouns.ts'
+import { comparative, verbFor, withArticle } from './nouns.ts'
 import { timeInWords } from './times.ts'
 import { doubt, gradeOf, verdict } from './verdict.ts'
 import {
@@ -200,6 +200,14 @@ test('dates read as a reader says them', () => {
   assert.equal(timeInWords('2001-06-18', 'week'), 'the week of 18 June 2001')
   assert.equal(timeInWords('2001-06-18T14:30:00Z'), '18 June 2001, 14:30')
   assert.equal(timeInWords(1898), '1898')
+})
+
+test('the verb follows the noun before its place', () => {
+  const labels = ['jobs outside farming', 'the share of orders', 'orders without a discount', 'revenue']
+  assert.deepEqual(
+    labels.map((label) => verbFor(label)),
+    ['are', 'is', 'are', 'is'],
+  )
 })
 
 test('what is counted becomes more or fewer, and a size higher or lower', () => {

@@ -38,9 +38,9 @@ function label(text: string, most = 40): string {
   return `"${shown || ' '}"`
 }
 
-/** Returns a number as mermaid reads it; null if it would need an exponent. */
+/** Returns a number as mermaid reads it, a count with all its digits; null if it would need an exponent. */
 function plainNumber(value: number): string | null {
-  const text = String(Number(value.toPrecision(6)))
+  const text = String(Number.isInteger(value) ? value : Number(value.toPrecision(6)))
   return text.includes('e') ? null : text
 }
 

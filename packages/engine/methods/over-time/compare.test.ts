@@ -136,6 +136,17 @@ test('a year before is told per day where a leap day or missing days lie between
   assert.equal(year!.relative, 0)
 })
 
+test('a year before is told per day where the headline is, so that the two can be compared', async () => {
+  const table = await relation(
+    "select date '2022-12-01' + k::int as t, 100.0 + k // 365 as v from range(396) r(k)",
+  )
+  const { headline, against } = await outcomeOf(compare, table, asked)
+  assert.match(headline, /^V came to 101 a day in December 2023,/)
+  const [year] = against as { says: string; value: number }[]
+  assert.equal(year!.says, 'A year before, in December 2022: 100 a day; now 1 % more.')
+  assert.equal(year!.value, 3100)
+})
+
 test('what repeats every week is no change, and a change from one value throughout is', async () => {
   const weekly = await outcomeOf(compare, await daily('100 + 50 * (k % 7)'), { ...asked, period: 'day' })
   assert.deepEqual([weekly.grade, weekly.p], ['unclear', 1])

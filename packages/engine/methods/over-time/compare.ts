@@ -158,7 +158,7 @@ function withAggregate(asked: Asked, table: Relation, { metrics, meanings }: Met
 function againstOthers(
   given: Options,
   measure: Measure,
-  { current }: Pair,
+  { current, per_day }: Pair,
   { complete }: Periods,
   { metrics }: MethodContext,
 ) {
@@ -189,7 +189,7 @@ function againstOthers(
             earlier.label,
             earlier.value,
             `A year before, ${within(named(given, earlier))}`,
-            alike ? undefined : [perDay(given, current), perDay(given, earlier)],
+            alike && !per_day ? undefined : [perDay(given, current), perDay(given, earlier)],
           ),
         ]
       : []),
