@@ -178,8 +178,14 @@ test('each template runs to its golden result in another time zone and language 
 })
 
 test('with little or no data a template says so', async () => {
-  for (const [name, markdown] of Object.entries((await ran).sparse))
+  for (const [name, markdown] of Object.entries((await ran).sparse)) {
     assert.doesNotMatch(textOf(markdown), HOLES, name)
+    assert.doesNotMatch(
+      textOf(markdown),
+      /^(?:\d\. |\*\*).*\S {2}\S/mu,
+      `${name}: a value is missing in a sentence`,
+    )
+  }
 })
 
 /** Finds the lines in bold that a template writes in place of a headline, and the numbered findings below. */

@@ -81,7 +81,8 @@ export function verbFor(label: string, one = 'is', many = 'are'): string {
 
 /** Returns the noun that decides, with the words before it: "returned orders" of "returned orders per day". */
 const headOf = (label: string): string =>
-  label.toLowerCase().split(/ (?:of|per|in|for|from|to|at|by|with|without|within|outside|on|a|an) /u)[0] ?? label
+  label.toLowerCase().split(/ (?:of|per|in|for|from|to|at|by|with|without|within|outside|on|a|an) /u)[0] ??
+  label
 
 /** Plurals of sizes: prices become higher, and not more. */
 const SIZES =
