@@ -9,7 +9,8 @@ import { isPartFault } from '../pages/load-part.ts'
 export function Fault({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   const problem = error instanceof ClientError ? error.problem : null
   const said = problem?.detail ?? (error instanceof Error ? error.message : String(error))
-  const text = problem?.code === 'precondition_failed' ? OUTDATED : said
+  const isOutdated = problem?.code === 'precondition_failed'
+  const text = isOutdated ? OUTDATED : said
   // A fault of a body that is a file needs no list, because the sentence says everything.
   const faults = (problem?.errors ?? []).filter(
     ({ path, message }) => path !== 'body' || !text.includes(message),
@@ -17,7 +18,7 @@ export function Fault({ error, onRetry }: { error: unknown; onRetry?: () => void
   return (
     <div className="fault" role="alert">
       <p>
-        <strong>{problem?.title ?? 'That did not work'}.</strong> {text}
+        <strong>{isOutdated ? 'Not saved' : (problem?.title ?? 'That did not work')}.</strong> {text}
       </p>
       {faults.length > 0 && (
         <ul>
