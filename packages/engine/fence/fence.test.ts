@@ -5,7 +5,7 @@ import { createFence } from './fence.ts'
 /** The memory in bytes with which the fence stands 50 MB above zero. Any process of Node is larger. */
 const HARDLY_ANY = -650_000_000
 
-test('where there is no prlimit the process watches itself and is told once that it grew too large', async () => {
+test('without prlimit the process watches itself, and reports once that it grew too large', async () => {
   let breaches = 0
   const { promise, resolve } = Promise.withResolvers<void>()
   const fence = createFence(() => {

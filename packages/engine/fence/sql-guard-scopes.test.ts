@@ -102,7 +102,7 @@ test('a view of the catalog is refused in every scope, or what it gives holds no
   }
 })
 
-test('a table of a WITH may not bear a name of the catalog, and is told to be renamed', async () => {
+test('a table of a WITH may not have a name of the catalog, and the fault says to rename it', async () => {
   for (const name of ['duckdb_views', 'DuckDB_Tables', 'pragma_database_list', 'sqlite_master', 'pg_class']) {
     const verdict = await guard.judge(`with a as (select 1), ${name} as (select 2) from a`, [])
     assert.ok(!verdict.ok, name)

@@ -101,7 +101,7 @@ test('says which sources and blocks are read, as they were named', async () => {
   assert.deepEqual(await reads('with a as (select * from flights) select * from a'), ['flights'])
 })
 
-test('a table of a WITH is known where it is in reach and nowhere else', async () => {
+test('a table of a WITH is known only in its scope', async () => {
   await reads('with settings as (select 1) from settings')
   await refusal('select (with settings as (select 1) select 1 from settings), (select value from settings)')
   await refusal(
@@ -166,7 +166,7 @@ test('a cast or a structure of JSON may name the types of DuckDB in any spelling
   assert.match(message, /structure of json_transform\(\) is not text/)
 })
 
-test('places are counted in characters, whatever stands before them', async () => {
+test('positions are counted in characters, whatever stands before them', async () => {
   const fault = await refusal("select 'é€😀',\n  'ü', random()")
   assert.deepEqual([fault.line, fault.column], [2, 8])
 })

@@ -127,7 +127,7 @@ test('any text is read or refused within its bounds', () => {
   )
 })
 
-test('what is read means the same to liquidjs', () => {
+test('the reader gives each text the meaning that liquidjs gave it', () => {
   const vars = { a: { 'b c': [1, 2, 3] }, n: 2, s: 'it\'s "x"' }
   const cases: [string, string][] = [
     ['vars.a["b c"][1]', '2'],

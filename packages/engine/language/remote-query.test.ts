@@ -37,7 +37,7 @@ function parsed(query: string, variables = '') {
   return parseTemplate({ template_id: 'a', source, partials: {} })
 }
 
-test('values become parameters, a repeated one once where the database can name it', () => {
+test('values become parameters, a repeated one only once if the database can name it', () => {
   const variables = [variable('since', 'date'), variable('span', 'period')]
   const vars = { since: '2024-01-05', span: PERIOD }
   const text = 'select 1 where d >= $since and d < $span.end and p >= $span.previous.start or d = $since'
@@ -56,7 +56,7 @@ test('values become parameters, a repeated one once where the database can name 
   assert.equal(placed.parameters.length, 4)
 })
 
-test('a clause is left out where its variable is null, and lines stay where they are', () => {
+test('a clause is left out if its variable is null, and lines keep their numbers', () => {
   const variables = [variable('since', 'date')]
   const bound = bindQuery(
     'select 1\n[[ where d >= $since ]]\norder by 1',
@@ -68,7 +68,7 @@ test('a clause is left out where its variable is null, and lines stay where they
   assert.equal(bound.sql.replace(/ +$/gm, ''), 'select 1\n\norder by 1')
 })
 
-test('what stands in strings and comments of the database is text', () => {
+test('strings and comments of the database are text', () => {
   const variables = [variable('since', 'date')]
   const vars = { since: '2024-01-05' }
   const plain = bindQuery('select \'$since\', "$since" -- $since\n', variables, vars, NUMBERED)

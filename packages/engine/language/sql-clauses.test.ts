@@ -56,7 +56,7 @@ test('a clause may hold brackets and lists of its own', () => {
   assert.match(bind(sql, { a: [1] }).sql, /where a in \(\$a\) and b\[1\] = \[1, 2\]\[1\]/)
 })
 
-test('a column variable becomes a quoted identifier and nothing else can enter SQL', () => {
+test('a column variable becomes a quoted identifier, and nothing else enters SQL', () => {
   const sql = 'select $by as segment, sum($value) from t [[ group by $other ]]'
   const bound = bind(sql, { by: 'a "b"; drop', value: 'n', other: null }, ['by', 'value', 'other'])
   assert.equal(bound.sql.trimEnd(), 'select "a ""b""; drop" as segment, sum("n") from t')
@@ -68,13 +68,13 @@ test('fields of a struct follow the name', () => {
   assert.deepEqual(bind(sql, { period: {} }), { sql, names: ['period'] })
 })
 
-test('names come once, with those that only stand in clauses', () => {
+test('names are listed once, also those that stand only in clauses', () => {
   assert.deepEqual(sqlNames('select $a [[ + $b ]] + $a [[ + $a ]]'), { names: ['a', 'b'], optional: ['b'] })
   assert.equal(offsetsOfNames("select '$a', $a, $a").get('a'), 13)
   assert.equal(offsetsOfNames('select 1').get('a'), undefined)
 })
 
-test('whatever the text, nothing is lost but clauses, and what is to be bound stands in it', () => {
+test('of any text only clauses are left out, and every value to bind stands in it', () => {
   const part = fc.constantFrom(
     '[[',
     ']]',

@@ -101,7 +101,7 @@ test('the parts are those of Kitagawa over two groups', async () => {
   near(outcome.change, 0.039 - 0.056)
 })
 
-test('numerators whose denominators are gone are told as such, and nothing else rises with them', async () => {
+test('numerators whose denominators are gone are reported as such, and nothing else rises with them', async () => {
   const asked = {
     numerator: 'orders',
     denominator: 'visits',
@@ -168,7 +168,7 @@ test('rows of a cause are counted in weeks where the data are weekly', async () 
   assert.match(summary, /"c3" has rows on 2 of 5 weeks of April 2024, and on 4 of 4 of March 2024/)
 })
 
-test('of four single rows of many visits no rate is told as the cause, and the outcome says what would show it', async () => {
+test('of four single rows of many visits no rate is reported as the cause, and the outcome says what would show it', async () => {
   const table = await relation(
     "select * from (values ('b', 'DE', 'paid', 4000, 200), ('b', 'DE', 'free', 4100, 205), ('b', 'FR', 'paid', 3900, 190), ('b', 'FR', 'free', 4200, 210), ('a', 'DE', 'paid', 4000, 60), ('a', 'DE', 'free', 4000, 196), ('a', 'FR', 'paid', 4100, 205), ('a', 'FR', 'free', 4000, 199)) t(s, country, channel, visits, sales)",
   )

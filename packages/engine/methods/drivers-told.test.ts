@@ -22,7 +22,7 @@ test('a ratio of two columns is told per one of the second', async () => {
   assert.deepEqual([outcome.before_label, outcome.after_label], ['side "before"', 'side "after"'])
 })
 
-test('a change that one single row made is told as such, and not as ordinary noise', async () => {
+test('a change that one single row made is reported as such, and not as ordinary noise', async () => {
   const table = await relation(
     `select d::date as day, c as country, case when d = date '2025-12-10' and c = 'ES' then 50000 else 90 + hash(d, c) % 20 end as sales
      from generate_series(date '2025-11-01', date '2025-12-31', interval 1 day) t(d), (values ('DE'), ('US'), ('FR'), ('ES')) x(c)`,
@@ -62,7 +62,7 @@ test('of eight single numbers that stray by 3 % the one that fell by 60 % is the
   assert.deepEqual(named(await ask(await table(1), asked)), [])
 })
 
-test('two values that moved against each other are told, also in two months whose whole stayed level', async () => {
+test('two values that moved against each other are reported, also in two months whose whole stayed level', async () => {
   const table = (fell: number, rose: number): Promise<Relation> =>
     relation(
       `select d::date as day, c as country, h as channel, round(w * k * (0.9 + (hash(d, c, h) % 1000) / 5000.0)

@@ -160,7 +160,7 @@ test('the same month a year before is the base where that is asked for', async (
   assert.equal((await ask(short, options)).grade, 'withheld')
 })
 
-test('a cause whose segment lacks days is told as perhaps missing, gone or new', async () => {
+test('a cause whose segment lacks days is reported as perhaps missing, gone or new', async () => {
   const table = (where: string): Promise<Relation> =>
     relation(`select d::date as day, r as country, 90 + hash(d, r) % 20 as v from generate_series(date '2024-01-01', date '2024-02-29', interval 1 day) t(d),
       (values ('DE'), ('FR'), ('US'), ('IT'), ('ES')) x(r) where not (${where})`)
@@ -336,7 +336,7 @@ test('beside a forecast the season is no change, and what was planted is the cau
   assert.match(previous.headline ?? '', /^Orders rose by/)
 })
 
-test('beside a forecast a cause whose rows are missing is told as such', async () => {
+test('beside a forecast a cause whose rows are missing is reported as such', async () => {
   const table = await relation(
     `select d::date as day, r as country, 90 + hash(d, r) % 20 as v from generate_series(date '2024-01-01', date '2024-12-31', interval 1 day) t(d),
       (values ('DE'), ('FR'), ('US'), ('IT'), ('ES')) x(r) where not (r = 'FR' and d > date '2024-12-09')`,

@@ -209,7 +209,7 @@ test('a loss at the end of the interval of R has p 0.05, on the side that `good`
   )
 })
 
-test('a loss beyond the margin is told as one, and a margin needs a direction and no other question', async () => {
+test('a loss beyond the margin is reported as one, and a margin needs a direction and no other question', async () => {
   const down = (more: object) => ask({ metrics: [{ ...V, good: 'down', covariate: 'before', ...more }] })
   const worse = await down({ margin: 0.1 })
   assert.equal(results(worse)[0]!.not_worse, false)

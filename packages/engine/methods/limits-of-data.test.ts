@@ -11,7 +11,7 @@ const months = (value: string, n = 24) =>
 const compared = async (value: string) =>
   outcomeOf(METHODS.compare!, await months(value), { time: 't', value: 'v' })
 
-test('a change is told as a share only of a base that can bear it', async () => {
+test('a change is reported as a share only of a base that can bear it', async () => {
   const usual = await compared('100 + k')
   assert.equal(usual.relative, 1 / 122)
   assert.match(usual.summary, /^V came to 123 in December 2021, up 0\.82 % from 122 in November 2021\./)
@@ -27,7 +27,7 @@ test('a change is told as a share only of a base that can bear it', async () => 
   }
 })
 
-test('a rise is told beside a cycle in yearly data and beside a year in monthly data', async () => {
+test('a rise is reported beside a cycle in yearly data and beside a year in monthly data', async () => {
   const cycle = 'sin(k * 2 * pi() / 11) * 10 + 0.3 * k'
   const asked = { time: 't', value: 'v' }
   const years = await relation(`select 1900 + k as t, ${cycle} as v from range(110) r(k)`)
@@ -173,7 +173,7 @@ test('a coefficient that rounds to nothing has no sign', async () => {
   assert.match(evidence, /^Strongest pair v and w: r = 0\.000, 95 % interval -0\.031 to 0\.031/)
 })
 
-test('days that break the rhythm every year are told as such, though so many of them make heavy tails', async () => {
+test('days that break the rhythm every year are reported as such, though so many of them make heavy tails', async () => {
   const file = path.join(import.meta.dirname, '../../../templates/data/us-births.csv')
   const births = await relation(
     `select date as day, births from read_csv('${file}') where date >= date '2001-01-01'`,
@@ -222,7 +222,7 @@ test('one row of a short series of alike neighbours does not decide by its own',
   assert.ok(outcome.caveats.every(({ code }) => code !== 'one_row_decides'))
 })
 
-test('a change that a single row makes is told as that of the row, and one of many rows is not', async () => {
+test('a change that a single row makes is reported as that of the row, and one of many rows is not', async () => {
   const orders = (giant: string) =>
     relation(
       `select date '2025-03-01' + (i % 92)::int as day, ['DE', 'US', 'FR'][1 + i % 3] as country, 90 + (hash(i) % 2000) / 100.0 as sales
@@ -245,7 +245,7 @@ test('a change that a single row makes is told as that of the row, and one of ma
   assert.equal(await doubtOf('100'), undefined)
 })
 
-test('a value far smaller than the change beside it is told, and not as nothing', async () => {
+test('a value far smaller than the change beside it is reported, and not as nothing', async () => {
   const { summary } = await compared('case when k = 23 then 1e7 else 100 + k end')
   assert.match(summary, /^V rose to 10 million in December 2021 from 100 in November 2021, up by 10 million/)
 })
@@ -283,7 +283,7 @@ test('fewer rows than a result needs are told by that code, not as values that a
   }
 })
 
-test('of one group alone its own sentence is told, of two both, and a rise of two days as one', async () => {
+test('of one group alone its own sentence is reported, of two both, and a rise of two days as one', async () => {
   const rising = (groups: number) =>
     relation(
       `select date '2024-01-01' + cast(k as int) as t, 'g' || (k % ${groups}) as g, cast(k as double) as v from range(60) r(k)`,
@@ -306,7 +306,7 @@ test('the largest row of monthly sums is there each month, and is no single row 
   assert.ok(caveats.every(({ code }) => code !== 'one_row_decides'))
 })
 
-test('a season of sums of months that is that of their lengths is told as such, and another one is not', async () => {
+test('a season of sums of months that is that of their lengths is reported as such, and another one is not', async () => {
   const days = 'day(last_day(t))'
   const seasonOf = async (value: string) =>
     outcomeOf(

@@ -133,7 +133,7 @@ const BERKELEY: Record<string, [number, number, number, number]> = {
   F: [22, 351, 24, 317],
 }
 
-test("Simpson's paradox is told where the column that makes it lies in the same rows", async () => {
+test("Simpson's paradox is reported where the column that makes it lies in the same rows", async () => {
   const rows = Object.entries(BERKELEY).flatMap(([department, counts]) =>
     counts.flatMap((n, place) =>
       Array.from({ length: n }, () => ({

@@ -51,7 +51,7 @@ test('an effect is told by a step of the size of the data', async () => {
   assert.match(found.headline, /: each step of 1 in x comes with about (?:4\.9|5|5\.1)\d? more\.$/)
 })
 
-test('true or false is fitted by its odds, and complete separation is told', async () => {
+test('true or false is fitted by its odds, and complete separation is reported', async () => {
   const table = await columnsOf({ t: data.temperature!, fail: data.distress! })
   const found = await outcomeOf(regression, table, { y: 'fail', x: ['t'], family: 'logistic' })
   const slope = (found.coefficients as Row[])[1]!
@@ -85,7 +85,7 @@ test('counts that scatter more than Poisson have wider intervals', async () => {
   assert.ok(codes(found).includes('form_wrong'))
 })
 
-test('a curve, a changing spread and columns that repeat each other are told', async () => {
+test('a curve, a changing spread and columns that repeat each other are reported', async () => {
   const random = noise(4)
   const x = Array.from({ length: 120 }, () => 10 * Math.abs(random()))
   const fit = async (y: number[], more: Record<string, number[]> = {}, names = ['x', ...Object.keys(more)]) =>
@@ -178,7 +178,7 @@ test('more of what is counted goes with more or fewer, in words of one more', as
   )
 })
 
-test('even steps of one column are told as such, and not as a series in time', async () => {
+test('even steps of one column are reported as such, and not as a series in time', async () => {
   const told = async (columns: string) =>
     (
       await outcomeOf(regression, await relation(`select ${columns} from range(100) t(i)`), {

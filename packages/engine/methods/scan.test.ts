@@ -100,7 +100,7 @@ test('where a day is all of one topic, the topic is named and no channel', async
 const tickets = (when: string, days: number) =>
   relation(`select * from (${orders('1', 5, days)}) where ${when}`)
 
-test('a value that vanishes on a day, one that ends and one that is new are told on that day as what they are', async () => {
+test('a value that vanishes on a day, one that ends and one that is new are reported on that day as what they are', async () => {
   const last = "date '2026-04-20'"
   const cases: [string, string, RegExp][] = [
     [`not (day = ${last} and country = 'US')`, 'US', /nothing came of any part|down to nothing/],
@@ -152,7 +152,7 @@ test('what a scan cannot do is refused with what to write', async () => {
   await assert.rejects(outcomeOf(METHODS.anomalies!, table, one), /by: \[country, channel\]/u)
 })
 
-test('events at any time of the day are scanned by their days, and a day without one is told', async () => {
+test('events at any time of the day are scanned by their days, and a day without one is reported', async () => {
   const table =
     await relation(`select day + interval ((hash(i, day) % 86400)) second as at, country, 1 as orders from (
       select unnest(generate_series(timestamp '2026-01-01', timestamp '2026-02-28', interval 1 day)) as day), (select unnest(['DE', 'US', 'FR']) as country),

@@ -8,7 +8,7 @@ import { outcomeOf, relation } from './relation-fixture.ts'
 const codes = (list: readonly { code: string }[] | undefined) => list!.map(({ code }) => code)
 const share = async (sql: string) => outcomeOf(pareto, await relation(sql), { value: 'v', by: 'g' })
 
-test('a few that make up most are told as such, and sums of all rows are firm', async () => {
+test('a few that make up most are reported as such, and sums of all rows are firm', async () => {
   const found = await share(
     "select 'c' || k as g, case when k < 2 then 40 else 2.5 end as v from range(10) r(k)",
   )

@@ -13,7 +13,7 @@ test('of nothing, or of what cancels out, is zero without a sign', () => {
   for (const values of [[], [-0], [1, -1], [-0, 0.5, -0.5]]) assert.equal(exactSum(values), 0)
 })
 
-test('is infinite where a value is or the sum gets too large, and no number where there is no answer', () => {
+test('is infinite if a value is infinite or the sum overflows, and NaN if there is no answer', () => {
   assert.equal(exactSum([1, Infinity, 2]), Infinity)
   assert.equal(exactSum([1e308, 1e308]), Infinity)
   assert.equal(exactSum([1, -1.7e308, 3, -1.7e308, 5]), -Infinity)

@@ -183,7 +183,7 @@ test('traffic that falls, a short past and a wait of years are each told', async
   )
 })
 
-test('what cannot be planned is told, with what to do in its place', async () => {
+test('a test that cannot be planned is reported, with the remedy', async () => {
   const blocked = async (more: Record<string, unknown>, sql?: string) => {
     const { grade, blockers, caveats, headline, needed_n } = await ask(more, sql)
     assert.equal(needed_n, null)

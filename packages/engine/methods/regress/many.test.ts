@@ -89,7 +89,7 @@ test('checks of form and spread of rows that are not fetched grow with the numbe
 const codesOf = ({ blockers, caveats }: Outcome): string[] =>
   [...blockers, ...caveats].map(({ code }) => code)
 
-test('of rows that are not fetched, columns that repeat others, that never change and series are told', async () => {
+test('of rows that are not fetched, columns that repeat others, that never change and series are reported', async () => {
   const fit = async (x: string[], y = 'y'): Promise<Outcome> =>
     outcomeOf(
       METHODS.regression!,

@@ -136,7 +136,7 @@ test('an experiment whose answer does not survive the correction says so', async
   )
 })
 
-test('what one row decides, and what columns show together, is told by the p that several tests leave', async () => {
+test('one row that decides, and columns that belong together, are judged by the corrected p', async () => {
   const noise = [3, -5, 8, -2, 6, -9, 1, 4, -7, 9, -4, 2, -6, 7, -1, 5, -8, 0, 3, -3]
   const x = [...noise.map((_, row) => (row * 7) % 20), 0]
   const y = [...noise.map((value, row) => 1.3 * x[row]! + 2 * value), 38]

@@ -64,7 +64,7 @@ test('tests of many groups of noise are corrected, so that none is claimed by ch
   assert.ok(outcome.caveats.some(({ code }) => code === 'many_tests'))
 })
 
-test('what stands beside the answer of a group is told over all groups, once for each kind', async () => {
+test('the doubts of groups are reported once for each kind', async () => {
   const by = (rows: string, sql: string) =>
     relation(`select date '2024-01-01' + k::int as t, ${sql} as v, ${rows} as seg from range(240) r(k)`)
   const days = "case when k % 3 = 0 then 'a' when k % 3 = 1 then 'b' else 'c' end"
@@ -87,7 +87,7 @@ test('what stands beside the answer of a group is told over all groups, once for
   for (const { caveats } of groups) for (const { code } of caveats) assert.ok(codes.includes(code), code)
 })
 
-test('of more groups than can be told of the largest are, with what is left out, and none is an answer', async () => {
+test('of too many groups the largest are reported, with the number left out', async () => {
   const many = await rows("case when k < 20 then 'z' else 's' || k end")
   const told = await outcomeOf(METHODS.describe!, many, { value: 'v', by: 'seg' })
   const kept = (told.groups as { by: string; n: number }[]).map(({ by, n }) => [by, n])

@@ -159,7 +159,7 @@ test('the quantile of the studentised range gives back its tail', () => {
   }
 })
 
-test('separated outcomes are told, not fitted', () => {
+test('separated outcomes are reported, not fitted', () => {
   const x = Array.from({ length: 20 }, (_, i) => i)
   const one = x.map(() => 1)
   const apart = glm(

@@ -297,7 +297,7 @@ const TYPES: (TypeCase & { given: unknown })[] = [
   },
 ]
 
-test('a user who can reach other systems is refused, and is told of where that is accepted', async (t) => {
+test('a user who can reach other systems is refused, or reported if that is accepted', async (t) => {
   const { connection, asked } = await serve(
     t,
     (_one, response) => response.end('["25.8.1","2"]\n'),
@@ -344,7 +344,7 @@ test('what a user can do by its roles, and by theirs, counts as what it can do i
   )
 })
 
-test('the types of ClickHouse come as the table says', async (t) => {
+test('the types of ClickHouse arrive as the table says', async (t) => {
   const list = TYPES.map((one, index) => `${sent(one)} as c${index}`)
   const { connection, asked } = await serve(
     t,
@@ -413,7 +413,7 @@ test('variables are parameters with their types, escaped as ClickHouse reads the
   )
 })
 
-test('a refusal is told, before the rows or in any form among them, and where the connection is broken after it', async (t) => {
+test('a refusal is reported, before the rows or in any form among them, and where the connection is broken after it', async (t) => {
   const fault =
     "Code: 60. DB::Exception: Table shop.nothing doesn't exist. (UNKNOWN_TABLE) (version 24.8.4.13)\n"
   const forms = {

@@ -49,7 +49,7 @@ test('a file without a byte is refused in every format, and one beside others ho
     assert.match(await refusal('', { name }), /it is empty/, name)
 })
 
-test('a zero byte in a table in text is told with its place, wherever it stands', async () => {
+test('a zero byte in a table in text is reported with its place, wherever it stands', async () => {
   assert.match(await refusal('a,b\n1,\u00002\n'), /line 2, column 3 holds a zero byte, which no text has/)
   const rows = '1,2\n'.repeat(100_000)
   assert.match(

@@ -236,7 +236,7 @@ suite('MySQL and MariaDB as sources', { skip: missing ?? false }, () => {
       }
     })
 
-    test('what has no place here is told with its column', async () => {
+    test('what has no place here is reported with its column', async () => {
       await server.execute("set sql_mode = ''")
       await server.execute('drop table if exists items')
       await server.execute('create table items (d date, m datetime, t time(6), p point)')
@@ -265,7 +265,7 @@ suite('MySQL and MariaDB as sources', { skip: missing ?? false }, () => {
       assert.deepEqual(empty.tables.b!.rows, [[200_000, 0]])
     })
 
-    test('a connection that is lost among the rows is told', async () => {
+    test('a connection that is lost among the rows is reported', async () => {
       const ended = run("select seq, repeat('x', 1000) as t from seq_1_to_100000000", 'select 1')
       const other = mysql.createConnection(mysqlUrl().href).promise()
       const find = async (): Promise<number | undefined> => {

@@ -362,7 +362,7 @@ suite('PostgreSQL as a source', { skip: missing ?? false }, () => {
       assert.deepEqual(counts, [...Object.keys(FORMS).map(() => 0), 2572])
     })
 
-    test('what has no place here is told with its column', async () => {
+    test('what has no place here is reported with its column', async () => {
       const cases = {
         "'NaN'::numeric(5,2)": /"v" holds "NaN", which DECIMAL\(5,2\) cannot hold/,
         "'294276-12-31'::timestamp": /"v" holds "a time after the year 294246", which TIMESTAMP cannot hold/,

@@ -295,7 +295,7 @@ test('separators, quotes, titles and missing headers are found', async () => {
   ])
 })
 
-test('a bad row is told with its line, column and text, or left out and counted', async () => {
+test('a bad row is reported with its line, column and text, or left out and counted', async () => {
   const text = 'a,b\n1,2\n3,4,5\n6,7\n8\n'
   assert.equal(
     await refusal(text),
