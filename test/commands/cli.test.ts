@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
@@ -735,6 +735,42 @@ test("a partial that is a link out of its template's folder is refused and not s
   assert.equal(refused.code, EXIT.failed)
   assert.match(refused.err, /secret\.md is a link to a file outside of .*: put a copy of that file there/)
   assert.doesNotMatch(refused.out + refused.err, /nobody else may read/)
+})
+
+test('an import and a draft write nothing behind a link that lies in the folder', async () => {
+  const strange = path.join(folder, 'with links')
+  const outside = path.join(folder, 'outside')
+  mkdirSync(path.join(strange, 'metrics'), { recursive: true })
+  mkdirSync(outside)
+  const model =
+    'semantic_models: [ { name: o, defaults: { agg_time_dimension: day }, measures: [ { name: paid, agg: sum }, { name: odd, agg: median } ] } ]'
+  const metric = (name: string) => `{ name: ${name}, type: simple, type_params: { measure: ${name} } }`
+  writeFileSync(path.join(strange, 'a.yml'), `${model}\nmetrics: [ ${metric('paid')}, ${metric('odd')} ]\n`)
+  const take = () => run(['metrics', 'import', 'a.yml', '--connection', 'c', '--force'], { cwd: strange })
+  const refused = async (name: string, taking: () => Promise<Outcome>) => {
+    const { code, err } = await taking()
+    assert.equal(code, EXIT.refused, err)
+    assert.match(err, /is a link, or lies behind one that leads elsewhere, so nothing is written there/)
+    assert.ok(err.includes(name), err)
+    assert.deepEqual(readdirSync(outside), [])
+  }
+  for (const name of ['paid.yaml', 'not-imported.txt']) {
+    // The link leads to a file that is not there yet, such as a file that a shell reads at its start.
+    symlinkSync(path.join(outside, 'profile'), path.join(strange, 'metrics', name))
+    await refused(name, take)
+    rmSync(path.join(strange, 'metrics', name))
+  }
+  rmSync(path.join(strange, 'metrics'), { recursive: true })
+  symlinkSync(outside, path.join(strange, 'metrics'))
+  await refused('paid.yaml', take)
+  await refused('', () => run(['draft', 'sample/us-births.csv'], { cwd: strange }))
+  // A folder that the user names may be a link.
+  assert.equal(
+    (await run(['metrics', 'import', 'a.yml', '--connection', 'c', '--dir', 'metrics'], { cwd: strange }))
+      .code,
+    EXIT.failed,
+  )
+  assert.deepEqual(readdirSync(outside), ['not-imported.txt', 'paid.yaml'])
 })
 
 test('doctor tries each part of a service that runs, and ends with 1 where one has failed', async () => {

@@ -1,6 +1,6 @@
 /** Tests `assay test`: the shipped templates by their own tests, and the messages about wrong tests. */
 import assert from 'node:assert/strict'
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, test } from 'node:test'
 import { temporaryFolder } from '../servers/service.ts'
@@ -177,4 +177,17 @@ test('a test reads no table and writes no Markdown outside of its folder', async
   assert.match((await run(at)).err, /\.\.\/x\.csv lies outside of the folder of the test/)
   write('outside', `tests:\n  - { test: a, ${SOLD}, expect: { markdown: ../x.md } }\n`)
   assert.match((await run(at, '--update')).err, /\.\.\/x\.md lies outside/)
+})
+
+test('--update writes nothing behind a link, also one that leads to a file that is not there yet', async () => {
+  const outside = path.join(folder, 'elsewhere')
+  mkdirSync(outside)
+  const tests = (file: string): string => `tests:\n  - { test: a, ${SOLD}, expect: { markdown: ${file} } }\n`
+  const at = write('linked', tests('gone.md'))
+  symlinkSync(path.join(outside, 'profile'), path.join(at, 'gone.md'))
+  assert.match((await run(at, '--update')).err, /is a link, or lies behind one that leads elsewhere/)
+  write('linked', tests('sub/new.md'))
+  symlinkSync(outside, path.join(at, 'sub'))
+  assert.match((await run(at, '--update')).err, /sub\/new\.md lies outside of the folder of the test/)
+  assert.deepEqual(readdirSync(outside), [])
 })

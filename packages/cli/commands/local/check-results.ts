@@ -1,6 +1,6 @@
 /** assay test: runs templates over small tables and compares the results with the expectations of their authors. */
 
-import { existsSync, globSync, realpathSync } from 'node:fs'
+import { globSync } from 'node:fs'
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -11,6 +11,7 @@ import type { Call, Command } from '../../command.ts'
 import { EXIT, ExitError } from '../../exit.ts'
 import { flag, text } from '../../options.ts'
 import { out, say } from '../../print.ts'
+import { leadsOut, writeBelow } from '../../write-file.ts'
 import { faultLine } from './check.ts'
 import { type JunitSuite, junit } from './junit.ts'
 import { readText } from './text-file.ts'
@@ -65,8 +66,7 @@ async function runFile(file: string, { pool, config, call, tables }: Suite): Pro
   // A test may come from a stranger, so it reads and writes only below its own folder.
   const beside = (name: string): string => {
     const found = path.resolve(folder, name)
-    const real = existsSync(found) ? realpathSync(found) : found
-    if (path.relative(existsSync(found) ? realpathSync(folder) : path.resolve(folder), real).startsWith('..'))
+    if (leadsOut(folder, found))
       throw new ExitError(EXIT.failed, `${file}: ${name} lies outside of the folder of the test.`)
     return found
   }
@@ -83,7 +83,7 @@ async function runFile(file: string, { pool, config, call, tables }: Suite): Pro
       }),
     golden: (name: string) => readFile(beside(name), 'utf8').catch(() => null),
     update: call.on('update')
-      ? (name: string, markdown: string) => writeFile(beside(name), markdown)
+      ? (name: string, markdown: string) => writeBelow(folder, beside(name), markdown)
       : undefined,
   }
   const cases: JunitSuite['cases'][number][] = []

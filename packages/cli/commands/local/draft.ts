@@ -1,6 +1,5 @@
 /** assay draft: writes metrics and a template for a table, decided by its columns. */
 import { existsSync } from 'node:fs'
-import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { Asked } from '@assay/engine/drafting/ask'
 import type { Draftable, Drafted } from '@assay/engine/drafting/draft'
@@ -14,6 +13,7 @@ import type { Call, Command } from '../../command.ts'
 import { EXIT, ExitError, UsageError } from '../../exit.ts'
 import { flag, JSON_OPTION, text } from '../../options.ts'
 import { out, printJson, say } from '../../print.ts'
+import { writeBelow } from '../../write-file.ts'
 
 /** The time in milliseconds for one answer of a language model. */
 const ANSWER_MS = 60_000
@@ -169,7 +169,10 @@ export const DRAFT: Command = {
       printJson(drafted)
       return drafted.questions.length === 0 ? EXIT.ok : EXIT.failed
     }
-    const folder = call.text('metric-dir') ?? 'metrics'
+    const named = call.text('metric-dir')
+    const folder = named ?? 'metrics'
+    // A folder that the user names may be a link; one that lies here may be a stranger's.
+    const below = (file: string): string => (named === undefined ? '.' : path.dirname(file))
     const template = path.join(path.dirname(folder), `${drafted.name}.md`)
     const files = [
       ...Object.entries(drafted.metrics).map(([name, source]) => [path.join(folder, `${name}.yaml`), source]),
@@ -178,9 +181,8 @@ export const DRAFT: Command = {
     const taken = files.find(([file]) => existsSync(file))
     if (taken && !call.on('force'))
       throw new ExitError(EXIT.refused, `${taken[0]} is there already: --force replaces it.`)
-    await mkdir(files.length > 1 ? folder : path.dirname(template), { recursive: true })
     for (const [file, source] of files) {
-      await writeFile(file, source)
+      await writeBelow(below(file), file, source)
       out(`${file}\n`)
     }
     if (drafted.asked) say(drafted.asked.says)

@@ -1,12 +1,14 @@
 /** assay metrics import: writes metrics of dbt as files of Assay, and a list of those that could not be imported. */
 import { existsSync } from 'node:fs'
-import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { readdir, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
 import type { DbtFile, NotRead } from '@assay/engine/metrics/dbt/import'
+import { visible } from '@assay/engine/printing/escape'
 import type { Command } from '../../command.ts'
 import { EXIT, ExitError, UsageError } from '../../exit.ts'
 import { flag, text } from '../../options.ts'
 import { out, say } from '../../print.ts'
+import { writeBelow } from '../../write-file.ts'
 import { readText } from '../local/text-file.ts'
 
 /** The file that lists what is not imported, in the folder of the metrics. */
@@ -28,10 +30,10 @@ function listed({ file, name, reason }: NotRead): string {
   return `${file}: ${name}: ${reason}.`.replace(/\.\.$/, '.')
 }
 
-async function keepList(folder: string, lines: string[]): Promise<void> {
+async function keepList(folder: string, below: string, lines: string[]): Promise<void> {
   const file = path.join(folder, LIST)
   if (lines.length === 0) await rm(file, { force: true })
-  else await writeFile(file, `${lines.join('\n')}\n`)
+  else await writeBelow(below, file, `${visible(lines.join('\n'))}\n`)
 }
 
 export const IMPORT_METRICS: Command = {
@@ -51,7 +53,10 @@ export const IMPORT_METRICS: Command = {
     const connection = call.text('connection')
     if (connection === undefined)
       throw new UsageError('Name the connection over which the tables are read: --connection NAME.')
-    const folder = call.text('dir') ?? 'metrics'
+    const named = call.text('dir')
+    const folder = named ?? 'metrics'
+    // A folder that the user names may be a link; one that lies here may be a stranger's.
+    const below = named ?? '.'
     const files: DbtFile[] = []
     for (const operand of call.operands)
       for (const name of await filesIn(operand)) files.push({ name, text: await readText(name) })
@@ -61,21 +66,20 @@ export const IMPORT_METRICS: Command = {
       for (const one of found.notRead) say(listed(one))
       throw new ExitError(EXIT.failed, 'There are no metrics in these files: dbt keeps them under "metrics".')
     }
-    await mkdir(folder, { recursive: true })
     const left = found.left.map(listed)
     for (const { metric, source, file } of found.metrics) {
       const to = path.join(folder, `${metric}.yaml`)
       if (existsSync(to) && !call.on('force'))
         left.push(`${file}: ${metric}: ${to} is there already: --force replaces it.`)
       else {
-        await writeFile(to, source)
+        await writeBelow(below, to, source)
         out(`${to}\n`)
       }
     }
     const rest = found.notRead.map(listed)
     if (left.length > 0) say(`Metrics that are left out:\n  ${left.join('\n  ')}`)
     if (rest.length > 0) say(`Not read:\n  ${rest.join('\n  ')}`)
-    await keepList(folder, [...left, ...rest])
+    await keepList(folder, below, [...left, ...rest])
     return left.length === 0 ? EXIT.ok : EXIT.failed
   },
 }

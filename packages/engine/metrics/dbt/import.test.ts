@@ -190,3 +190,30 @@ test('models of the latest form carry metrics that aggregate by themselves', () 
   assert.match(reasons.gone!, /disabled/)
   assert.match(told(found.notRead)['revenue: config']!, /no such key/)
 })
+
+test('what grows with each step into itself is left out, and the rest is taken', () => {
+  const nested = (depth: number): string => (depth === 0 ? 'amount' : `coalesce(${nested(depth - 1)}, 0)`)
+  const doubled = (name: string, of: string): string =>
+    `  - { name: ${name}, type: derived, type_params: { expr: a + b, metrics: [ { name: ${of}, alias: a }, { name: ${of}, alias: b } ] } }\n`
+  const steps = Array.from({ length: 40 }, (_, step) => doubled(`m${step + 1}`, `m${step}`)).join('')
+  const chain = Array.from(
+    { length: 200 },
+    (_, step) =>
+      `  - { name: c${step + 1}, type: derived, type_params: { expr: a, metrics: [ { name: c${step}, alias: a } ] } }\n`,
+  ).join('')
+  const found = importText(
+    `${MODELS.replace('expr: "round(amount, 0)"', `expr: "${nested(60)}"`)}metrics:\n${simple('odd', 'odd')}${simple('m0', 'amount')}${simple('c0', 'amount')}${steps}${chain}`,
+  )
+  const reasons = told(found.left)
+  assert.match(reasons.odd!, /no function coalesce\(\)/)
+  assert.match(reasons.m40!, /more than (100 measures|20 metrics within each other)/)
+  assert.match(reasons.c200!, /more than 20 metrics within each other/)
+  assert.deepEqual(
+    ['m0', 'm1', 'c0', 'c9'].filter((name) => !found.metrics.some(({ metric }) => metric === name)),
+    [],
+  )
+  const long = importText(
+    `${MODELS.replace('round(amount, 0)', 'a'.repeat(30_000))}metrics:\n${simple('odd', 'odd')}`,
+  )
+  assert.match(told(long.left).odd!, /more than 20000 characters once it is written out/)
+})

@@ -19,7 +19,16 @@ import {
   plainDimensions,
   textOf,
 } from './project.ts'
-import { columnName, filterText, grainOf, NotTaken, readTime, withoutCalls, withoutCasts } from './texts.ts'
+import {
+  bounded,
+  columnName,
+  filterText,
+  grainOf,
+  NotTaken,
+  readTime,
+  withoutCalls,
+  withoutCasts,
+} from './texts.ts'
 
 export type { DbtFile, NotRead } from './project.ts'
 
@@ -153,6 +162,8 @@ class Importer {
   /** Returns the value of a metric. `path`: the metrics that this one is a part of, so that no metric is made of itself. */
   #value({ given, model }: Metric, more: unknown[], path: string[]): Value {
     if (path.includes(given.name)) throw new NotTaken(`it is made of itself, through "${path.at(-1)}"`)
+    if (path.length > DEPTH_MOST)
+      throw new NotTaken(`it is made of more than ${DEPTH_MOST} metrics within each other`)
     if (fieldsOf(given.config).enabled === false) throw new NotTaken('it is disabled')
     const params = fieldsOf(given.type_params)
     const type = (textOf(given.type) ?? 'simple').toLowerCase()
@@ -164,8 +175,8 @@ class Importer {
         this.#input(params[part] ?? given[part], filters, inside),
       ) as [Value, Value]
       return {
-        leaves: [...numerator.leaves, ...denominator.leaves],
-        print: (within) => `(${numerator.print(within)}) / (${denominator.print(within)})`,
+        leaves: few([...numerator.leaves, ...denominator.leaves]),
+        print: (within) => bounded(`(${numerator.print(within)}) / (${denominator.print(within)})`),
         ratio: { numerator, denominator },
       }
     }
@@ -184,17 +195,20 @@ class Importer {
         throw new NotTaken(`it compares with an earlier time (${offset}): use "compare" in a template`)
       return { name: textOf(input.alias) ?? input.name, value: this.#input(input, filters, path) }
     })
-    const text = withoutCalls(withoutCasts(expr).replaceAll(DIVISOR, '/ $1'))
+    const text = withoutCalls(withoutCasts(bounded(expr)).replaceAll(DIVISOR, '/ $1'))
     for (const [word] of text.replaceAll(/'[^']*'/g, '').matchAll(/[A-Za-z_]\w*/g))
       if (!parts.some(({ name }) => name === word) && !SQL_WORDS.has(word.toLowerCase()))
         throw new NotTaken(`its expression names ${JSON.stringify(word)}, which is not one of its metrics`)
     return {
-      leaves: parts.flatMap(({ value }) => value.leaves),
-      print: (within) =>
-        text.replaceAll(/'[^']*'|[A-Za-z_]\w*/g, (word) => {
-          const part = parts.find(({ name }) => name === word)
-          return part ? `(${part.value.print(within)})` : word
-        }),
+      leaves: few(parts.flatMap(({ value }) => value.leaves)),
+      print: (within) => {
+        // The first of two parts of one name counts.
+        const printed = parts
+          .toReversed()
+          .map(({ name, value }) => [name, `(${value.print(within)})`] as const)
+        const of = new Map(printed)
+        return bounded(text.replaceAll(/'[^']*'|[A-Za-z_]\w*/g, (word) => of.get(word) ?? word))
+      },
     }
   }
 
@@ -230,9 +244,9 @@ class Importer {
     const conditions = filters
       .flat()
       .flatMap((filter) => textOf(filter) ?? [])
-      .map((filter) => `(${filterText(filter, namesIn(model))})`)
+      .map((filter) => `(${filterText(bounded(filter), namesIn(model))})`)
     const distinct = [...new Set(conditions)]
-    const expr = withoutCalls(textOf(given.expr) ?? name)
+    const expr = bounded(withoutCalls(textOf(given.expr) ?? name))
     const rows = /^(1|\*)$/.test(expr) && (agg === 'sum' || agg === 'count')
     const print = (inside: boolean): string => {
       const when = inside && distinct.length > 0 ? distinct.join(' and ') : null
@@ -311,6 +325,16 @@ const INSTEAD: Record<string, string> = {
 const DIVISOR = /\/\s*nullif\s*\(\s*(\w+)\s*,\s*0(?:\.0*)?\s*\)/gi
 
 const SQL_WORDS = new Set('case when then else end and or not in is null true false'.split(' '))
+
+/** The deepest nesting of metrics. */
+const DEPTH_MOST = 20
+/** The most measures of one metric. Metrics that are made of metrics multiply them. */
+const LEAVES_MOST = 100
+
+function few(leaves: Leaf[]): Leaf[] {
+  if (leaves.length > LEAVES_MOST) throw new NotTaken(`it is made of more than ${LEAVES_MOST} measures`)
+  return leaves
+}
 
 function timeName({ given, model }: Measure): string | null {
   return textOf(given.agg_time_dimension) ?? model.time

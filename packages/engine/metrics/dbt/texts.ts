@@ -106,8 +106,27 @@ function argumentsOf(text: string): string[] {
 
 const CALL = /'(?:[^']|'')*'|"[^"]*"|\b(coalesce|ifnull|nvl|nullif)\s*\(/gi
 
-/** Replaces coalesce() and nullif() by `case`, which the expressions of metrics have. */
+/** The most characters of an expression. Each call within another doubles it, and no metric is so long. */
+const TEXT_MOST = 20_000
+
+/** Returns the text. Throws NotTaken if it is too long. */
+export function bounded(text: string): string {
+  if (text.length > TEXT_MOST)
+    throw new NotTaken(`an expression has more than ${TEXT_MOST} characters once it is written out`)
+  return text
+}
+
+/**
+ * Replaces coalesce() and nullif() by `case`, which the expressions of metrics have. A text that is too long, before
+ * or after, stays as it is.
+ */
 export function withoutCalls(text: string): string {
+  return rewritten(text) ?? text
+}
+
+/** Returns the text without the calls; null if it becomes too long. */
+function rewritten(text: string): string | null {
+  if (text.length > TEXT_MOST) return null
   for (const match of text.matchAll(CALL)) {
     const name = match[1]?.toLowerCase()
     if (name === undefined) continue
@@ -115,8 +134,11 @@ export function withoutCalls(text: string): string {
     const close = closing(text, open)
     if (close < 0) return text
     const given = argumentsOf(text.slice(open + 1, close))
-    const written = name === 'nullif' ? nullif(given) : coalesced(given)
-    return text.slice(0, match.index) + withoutCalls(written) + withoutCalls(text.slice(close + 1))
+    const inner = rewritten(name === 'nullif' ? nullif(given) : coalesced(given))
+    const rest = inner === null ? null : rewritten(text.slice(close + 1))
+    if (inner === null || rest === null) return null
+    const whole = text.slice(0, match.index) + inner + rest
+    return whole.length > TEXT_MOST ? null : whole
   }
   return text
 }
