@@ -19,6 +19,8 @@ export interface GitServer {
   url: string
   /** Makes a commit on the branch after its last one; null deletes a file. Resolves with the id of the commit. */
   commit(files: Record<string, string | Uint8Array | null>, message: string, branch?: string): Promise<string>
+  /** Makes a commit of the tree whose id `make` resolves with, however strange the tree is. */
+  commitTree(make: (repository: Repository) => Promise<string>): Promise<string>
   /** Reads the files of the newest commit of a branch. */
   read(branch: string): Promise<Record<string, string>>
   branches(): Promise<string[]>
@@ -55,19 +57,20 @@ function sideBand(data: Uint8Array): Buffer {
   return Buffer.concat(parts)
 }
 
-type Repository = { fs: typeof fs; gitdir: string }
+export type Repository = { fs: typeof fs; gitdir: string }
 
 /** Returns the ids of a commit and of every object in its tree. */
 async function objectsOf(repository: Repository, oid: string): Promise<string[]> {
-  const found = [oid]
+  const found = new Set([oid])
   const waiting = [(await git.readTree({ ...repository, oid })).oid]
   for (let tree = waiting.pop(); tree; tree = waiting.pop()) {
-    found.push(tree)
+    if (found.has(tree)) continue
+    found.add(tree)
     for (const one of (await git.readTree({ ...repository, oid: tree })).tree)
       if (one.type === 'tree') waiting.push(one.oid)
-      else found.push(one.oid)
+      else if (one.type === 'blob') found.add(one.oid)
   }
-  return [...new Set(found)]
+  return [...found]
 }
 
 async function refsOf(repository: Repository): Promise<[string, string][]> {
@@ -212,6 +215,15 @@ export async function openGitServer(
         author: AUTHOR,
       })
     },
+    commitTree: async (make) =>
+      git.commit({
+        ...repository,
+        message: 'A strange tree',
+        ref: 'refs/heads/main',
+        parent: [],
+        tree: await make(repository),
+        author: AUTHOR,
+      }),
   }
   return server
 }

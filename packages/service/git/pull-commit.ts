@@ -27,6 +27,8 @@ export type Pull = PulledCommit | { unreached: string }
 const FILES_MOST = 2000
 /** The most bytes of all files together, unpacked. */
 const BYTES_MOST = 20_000_000
+/** The most entries of all folders. A tree may hold the same folder many times, so its size says nothing. */
+const ENTRIES_MOST = 50_000
 const BRANCHES_SHOWN = 5
 const HEADS = 'refs/heads/'
 
@@ -83,9 +85,15 @@ async function treeAt(objects: Objects, oid: string, folder: string): Promise<st
 async function filesOf(objects: Objects, root: string): Promise<Map<string, Uint8Array<ArrayBuffer>>> {
   const files = new Map<string, Uint8Array<ArrayBuffer>>()
   let bytes = 0
+  let entries = 0
   const waiting = [{ oid: root, prefix: '' }]
   for (let next = waiting.pop(); next; next = waiting.pop()) {
     const { tree } = await git.readTree({ ...objects, oid: next.oid })
+    entries += 1 + tree.length
+    if (entries > ENTRIES_MOST)
+      throw new PullError(
+        `The folder has more than ${ENTRIES_MOST} entries: name the folder of the templates in ASSAY_TEMPLATES_FOLDER.`,
+      )
     for (const { path, oid, type, mode } of tree) {
       if (path.startsWith('.')) continue
       if (type === 'tree') waiting.push({ oid, prefix: `${next.prefix}${path}/` })
