@@ -35,6 +35,9 @@ function mailboxOf(address: string): string {
   return `${local!.replace(/(?<=.)\+.*/s, '')}@${domain}`
 }
 
+/** Tells whether mail to both addresses comes to one person. */
+export const isSameMailbox = (a: string, b: string): boolean => mailboxOf(a) === mailboxOf(b)
+
 function hashesOf(box: SecretBox, workspace_id: string, address: string): string[] {
   return box.hashes(`${workspace_id}\n${mailboxOf(address)}`, 'mail address')
 }

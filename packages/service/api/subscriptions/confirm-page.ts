@@ -5,7 +5,7 @@
 import { plainPage } from '@assay/engine/pages/plain-page'
 import { CONFIRM_CONTEXT, LAST_LEFT, RECIPIENTS_MOST } from '@assay/model/subscription'
 import { sendsMail } from '@assay/model/webhook'
-import { noteConsents, readConsents } from '../../outgoing/consents.ts'
+import { isSameMailbox, noteConsents, readConsents } from '../../outgoing/consents.ts'
 import { openTarget, sealTarget } from '../../webhooks/target.ts'
 import { linkRecord } from '../admin/audit-trail.ts'
 import type { Services } from '../dependencies.ts'
@@ -21,7 +21,7 @@ async function putBack(
     const webhook = await store.getWebhook({ workspace_id, webhook_id })
     if (!sendsMail(webhook)) return
     const target = openTarget(secrets, webhook)
-    if (target.to.includes(to) || target.to.length >= RECIPIENTS_MOST) return
+    if (target.to.some((one) => isSameMailbox(one, to)) || target.to.length >= RECIPIENTS_MOST) return
     const sealed = sealTarget(secrets, webhook_id, { ...target, to: [...target.to, to] })
     const on = webhook.disabled_reason === LAST_LEFT ? ({ status: 'enabled' } as const) : {}
     const patch = { target: sealed, ...on }

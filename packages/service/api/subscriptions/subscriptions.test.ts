@@ -402,6 +402,31 @@ test('only the owner of an address brings it back to a list that it has left', a
   assert.deepEqual((await read(again.subscription_id)).waiting, [])
 })
 
+test('who unsubscribes is off the list by every spelling of the address, and stays off where somebody removed her before', async (t) => {
+  const api = await opened(t)
+  const { ask, secrets } = api
+  const ADA = 'ada@example.com'
+  const BOB = 'bob@example.com'
+  const { subscription_id } = await made(api, { kind: 'email', to: [ADA, 'Ada+news@example.com', BOB] })
+  const path = `/v1alpha/subscriptions/${subscription_id}`
+  const press = (to: string) => {
+    const token = secrets.seal(JSON.stringify([workspace_id, subscription_id, to]), UNSUBSCRIBE_CONTEXT)
+    return ask('POST', `/unsubscribe/${token}`, { token: null, ...ONE_CLICK[0] })
+  }
+  assert.match((await press(ADA)).text, /You are unsubscribed/)
+  assert.deepEqual((await ask('GET', path)).json().to, [BOB])
+  // Somebody takes Bob off the list, Bob unsubscribes, and somebody puts him back.
+  await ask('PATCH', path, { body: { to: ['eve@example.com'] } })
+  assert.match((await press(BOB)).text, /You are unsubscribed/)
+  const back = await ask('PATCH', path, { body: { to: ['eve@example.com', BOB] } })
+  assert.deepEqual(back.json().waiting, [{ to: BOB, reason: 'left' }])
+  const elsewhere = await made(api, { kind: 'email', to: [BOB, 'ADA@example.com'] })
+  assert.deepEqual(
+    elsewhere.waiting.map(({ reason }: { reason: string }) => reason),
+    ['left', 'left'],
+  )
+})
+
 /** The two forms of RFC 8058 (sections 3.1 and 8.2): a mail program may post either. */
 const ONE_CLICK = [
   { type: 'application/x-www-form-urlencoded', body: 'List-Unsubscribe=One-Click' },

@@ -8,7 +8,7 @@
 import { plainPage } from '@assay/engine/pages/plain-page'
 import { CONFIRM_CONTEXT, LAST_LEFT, type Target, UNSUBSCRIBE_CONTEXT } from '@assay/model/subscription'
 import { sendsMail } from '@assay/model/webhook'
-import { noteConsents, readConsents, readersOf } from '../../outgoing/consents.ts'
+import { isSameMailbox, noteConsents, readConsents, readersOf } from '../../outgoing/consents.ts'
 import { openTarget, sealTarget } from '../../webhooks/target.ts'
 import { linkRecord } from '../admin/audit-trail.ts'
 import type { Services } from '../dependencies.ts'
@@ -17,8 +17,8 @@ import { prefixOf } from '../prefix.ts'
 import { PRESSED, pageFor, type Reader, SHOWN, TRIES } from './reader-page.ts'
 
 /**
- * Removes a reader who is still on the list. Nobody else can add the reader again. Removing the last reader disables
- * the subscription.
+ * Removes a reader from the list, by every spelling of the address. Nobody else can add the reader again, also where
+ * somebody had removed the reader before. Removing the last reader disables the subscription.
  */
 async function takeOff(
   services: Services,
@@ -28,15 +28,14 @@ async function takeOff(
   const of = { workspace_id, object_id: webhook_id, fields: ['to'] }
   const book = { store: services.store, box: services.secrets }
   const store = services.store.audited(linkRecord('subscription.unsubscribe', request, of))
-
+  // The refusal is noted before the removal, so that nobody can add her in between.
+  await noteConsents(book, { clock: services.clock, workspace_id, addresses: [to], what: 'left_at' })
   for (let left = TRIES; left > 0; left -= 1) {
     const webhook = await services.store.getWebhook({ workspace_id, webhook_id })
     if (!sendsMail(webhook)) return
     const target: Target = openTarget(services.secrets, webhook)
-    const rest = target.to.filter((one) => one !== to)
+    const rest = target.to.filter((one) => !isSameMailbox(one, to))
     if (rest.length === target.to.length) return
-    // The refusal is noted before the removal, so that nobody can add her in between.
-    await noteConsents(book, { clock: services.clock, workspace_id, addresses: [to], what: 'left_at' })
     const sealed = sealTarget(services.secrets, webhook_id, { ...target, to: rest })
     const off = { status: 'disabled', disabled_reason: LAST_LEFT } as const
     const patch = { target: sealed, ...(rest.length === 0 ? off : {}) }
@@ -51,7 +50,8 @@ async function isReader(services: Services, { workspace_id, webhook_id, to }: Re
   const webhook = await store.getWebhook({ workspace_id, webhook_id })
   if (!sendsMail(webhook)) return false
   const consents = await readConsents({ store, box }, workspace_id, [to])
-  return readersOf(openTarget(box, webhook), consents, clock.now()).open.includes(to)
+  const { open } = readersOf(openTarget(box, webhook), consents, clock.now())
+  return open.some((one) => isSameMailbox(one, to))
 }
 
 /** Returns the page of a reader who has left, with the button to return. */
