@@ -357,3 +357,36 @@ test('an answer that is not from the provider to this browser is refused', async
   assert.equal(personOf({ ...claims, name: 'M\u202eallory' }, 'groups', claims.iss).display_name, 'M allory')
   assert.doesNotMatch(opened.logged.join(), /of the provider/, 'neither a code nor a token is in the log')
 })
+
+test('strangers neither hold connections to a silent provider nor make it be asked again and again', async (t) => {
+  const rogue = await openRogue(t)
+  const clock = new FakeClock(Date.now())
+  const opened = await open(t, rogue.issuer, { clock })
+  const MOST = 100
+  const start = async () => {
+    const begun = await begin(opened)
+    const asked = new URL(String(begun.headers.location)).searchParams
+    const to = new URL(`${PUBLIC}/auth/callback?code=made-up&iss=${encodeURIComponent(rogue.issuer)}`)
+    to.searchParams.set('state', asked.get('state')!)
+    return { to, cookie: cookieOf(begun, 'assay_begun') }
+  }
+  for (let count = 0; count < 20; count += 1) {
+    const { to, cookie } = await start()
+    to.searchParams.set('iss', 'https://elsewhere.example')
+    assert.equal((await comeBack(opened, to, cookie)).status, 403)
+  }
+  assert.ok(rogue.asked <= 6, `${rogue.asked} times`)
+  clock.advance(60_000)
+  const begun = []
+  for (let count = 0; count <= MOST; count += 1) begun.push(await start())
+  clock.advance(60_000)
+  rogue.silent = true
+  const waiting = begun.slice(0, MOST).map(({ to, cookie }) => comeBack(opened, to, cookie))
+  while (rogue.redeemed.length < MOST) await nextPass()
+  const { to, cookie } = begun[MOST]!
+  const refused = await comeBack(opened, to, cookie)
+  assert.equal(refused.status, 503)
+  assert.match(refused.text, /cannot be reached.*Try again in a minute/s)
+  rogue.cut()
+  assert.deepEqual(new Set((await Promise.all(waiting)).map(({ status }) => status)), new Set([503]))
+})

@@ -7,6 +7,7 @@
 import type { Clock } from '@assay/model/clock'
 import type { Identity } from '@assay/model/token'
 import type * as Library from 'openid-client'
+import { createRateLimiter } from '../api/http/rate-limiter.ts'
 import type { Config } from '../config/config.ts'
 import { groupsOf } from './groups.ts'
 import { guardedFetch, guardFor } from './guarded-fetch.ts'
@@ -14,6 +15,10 @@ import { SignInRefusal } from './refusal.ts'
 import { refusalOf } from './refusal-of.ts'
 
 const KNOWN_MS = 3_600_000
+/** The most exchanges of codes at a time. Each holds a connection for as long as the provider lets it wait. */
+const UNDER_WAY_MOST = 100
+/** How often the metadata are read again after answers that cannot be trusted. Anybody can bring such an answer. */
+const RENEWALS = { burst: 5, perSecond: 1 / 60 }
 const TIMEOUT_SECONDS = 10
 /** The most seconds by which the clocks may differ. */
 const SKEW_SECONDS = 60
@@ -65,11 +70,13 @@ type Settings = Pick<
 const CALLBACK = '/auth/callback'
 
 /** Creates the sign-in provider. Returns null if the settings name none. */
-export function createProvider(config: Settings, clock: Pick<Clock, 'now'>): Provider | null {
+export function createProvider(config: Settings, clock: Clock): Provider | null {
   const { oidcIssuer, oidcClientId, publicUrl } = config
   if (oidcIssuer === null || oidcClientId === null || publicUrl === null) return null
   const given = { ...config, oidcIssuer, oidcClientId, publicUrl }
   const guard = guardFor(oidcIssuer)
+  const renewals = createRateLimiter(clock, RENEWALS)
+  let underWay = 0
   let known: { at: number; found: Promise<Found> } | undefined
 
   function found(): Promise<Found> {
@@ -87,12 +94,18 @@ export function createProvider(config: Settings, clock: Pick<Clock, 'now'>): Pro
     name: config.oidcName ?? new URL(oidcIssuer).host,
     begin: async () => beginWith(await found(), given),
     async finish(search, begun) {
+      if (underWay >= UNDER_WAY_MOST)
+        throw new SignInRefusal('provider_unreachable', `${underWay} sign-ins wait for its answer`)
+      underWay += 1
       try {
         return await finishWith(await found(), given, search, begun)
       } catch (error) {
         // The provider may have new keys or addresses, so the next sign-in reads its metadata again.
-        if (error instanceof SignInRefusal && error.reason === 'answer_invalid') known = undefined
+        if (error instanceof SignInRefusal && error.reason === 'answer_invalid' && renewals.take('').allowed)
+          known = undefined
         throw error
+      } finally {
+        underWay -= 1
       }
     },
     async signOut() {

@@ -39,15 +39,30 @@ export interface Rogue {
   nonce: string
   /** The last requests to the token endpoint. */
   redeemed: URLSearchParams[]
+  /** The number of times that its metadata were read. */
+  asked: number
+  /** True while it lets the token endpoint wait. */
+  silent: boolean
+  /** Cuts every connection. */
+  cut(): void
 }
 
 export async function openRogue(test: Pick<TestContext, 'after'>): Promise<Rogue> {
-  const made: Rogue = { issuer: '', forged: {}, nonce: '', redeemed: [] }
+  const made: Rogue = {
+    issuer: '',
+    forged: {},
+    nonce: '',
+    redeemed: [],
+    asked: 0,
+    silent: false,
+    cut: () => server.closeAllConnections(),
+  }
   const server = createServer((request, response): void => {
     const json = (value: unknown): void =>
       void response.setHeader('content-type', 'application/json').end(JSON.stringify(value))
     const { issuer } = made
-    if (request.url === '/.well-known/openid-configuration')
+    if (request.url === '/.well-known/openid-configuration') {
+      made.asked += 1
       return json({
         issuer,
         authorization_endpoint: `${issuer}/authorize`,
@@ -59,11 +74,13 @@ export async function openRogue(test: Pick<TestContext, 'after'>): Promise<Rogue
         response_types_supported: ['code'],
         subject_types_supported: ['public'],
       })
+    }
     if (request.url === '/keys') return json({ keys: [{ ...jwk, kid: 'one', use: 'sig' }] })
     let body = ''
     request.on('data', (part: Buffer) => (body += part.toString()))
     request.on('end', () => {
       made.redeemed.push(new URLSearchParams(body))
+      if (made.silent) return
       const { claims, alg = 'RS256', answer, more } = made.forged
       if (answer !== undefined) return void response.setHeader('content-type', 'application/json').end(answer)
       const now = Math.floor(Date.now() / 1000)
