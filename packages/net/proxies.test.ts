@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { bareAddress, clientAddress, networkOf, parseProxies } from './proxies.ts'
+import { bareAddress, clientAddress, networkOf, parseProxies, siteOf } from './proxies.ts'
 
 test('reads an address with or without a port or brackets, and nothing else', () => {
   assert.equal(bareAddress('203.0.113.9'), '203.0.113.9')
@@ -53,4 +53,8 @@ test('counts an address of IPv6 with the 64 bits that its owner has, and IPv4 by
   assert.equal(networkOf('2001:db8:1:2:3:4:5:6'), networkOf('2001:db8:1:2:ffff::1'))
   assert.notEqual(networkOf('2001:db8:1:2::1'), networkOf('2001:db8:1:3::1'))
   assert.equal(networkOf('unknown'), 'unknown')
+  assert.equal(siteOf('203.0.113.9'), '203.0.113.0/24')
+  assert.equal(siteOf('2001:db8:1:2::1'), siteOf('2001:db8:1:ffff::1'))
+  assert.notEqual(siteOf('2001:db8:1::1'), siteOf('2001:db8:2::1'))
+  assert.equal(siteOf('unknown'), 'unknown')
 })

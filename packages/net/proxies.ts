@@ -74,3 +74,14 @@ export function networkOf(address: string): string {
   if (bare === null || isIP(bare) === 4) return bare ?? address
   return `${ipaddr.IPv6.networkAddressFromCIDR(`${bare}/64`).toString()}/64`
 }
+
+/**
+ * Returns the site of an address: the first 48 bits of IPv6, of which a customer may have all networks, or the first
+ * 24 bits of IPv4.
+ */
+export function siteOf(address: string): string {
+  const bare = bareAddress(address)
+  if (bare === null) return address
+  if (isIP(bare) === 4) return `${ipaddr.IPv4.networkAddressFromCIDR(`${bare}/24`).toString()}/24`
+  return `${ipaddr.IPv6.networkAddressFromCIDR(`${bare}/48`).toString()}/48`
+}

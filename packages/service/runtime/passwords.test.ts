@@ -15,7 +15,7 @@ test('verifies a password against its hash only', async () => {
 test('strangers fill their own queue only, and are told when to try again', async () => {
   const stored = await hashPassword('correct horse')
   const strangers = Array.from({ length: 30 }, () => verifyPassword('wrong', stored).catch((error) => error))
-  assert.equal(await verifyPassword('correct horse', stored, 'known'), true)
+  assert.equal(await verifyPassword('correct horse', stored, { asker: 'known' }), true)
   const answers = await Promise.all(strangers)
   assert.equal(answers.filter((answer) => answer === false).length, 20)
   const refused = answers.filter((answer) => answer !== false)
@@ -23,6 +23,16 @@ test('strangers fill their own queue only, and are told when to try again', asyn
     refused.map(({ code, retryAfter }) => [code, retryAfter]),
     Array.from({ length: 10 }, () => ['rate_limited', 3]),
   )
+})
+
+test('a site fills half of the queue, so that a right password from elsewhere is taken meanwhile', async () => {
+  const stored = await hashPassword('correct horse')
+  const flood = Array.from({ length: 30 }, () =>
+    verifyPassword('wrong', stored, { site: '2001:db8:1::/48' }).catch((error) => error),
+  )
+  assert.equal(await verifyPassword('correct horse', stored, { site: '203.0.113.0/24' }), true)
+  const answers = await Promise.all(flood)
+  assert.equal(answers.filter((answer) => answer === false).length, 10)
 })
 
 test('a password that is guessed first is refused, one of several words is not', () => {

@@ -1,6 +1,7 @@
 /** Checks names and passwords in the same way wherever they are given. */
 import { AppError } from '@assay/model/errors'
 import { DEFAULT_WORKSPACE, type User } from '@assay/model/token'
+import { siteOf } from '@assay/net/proxies'
 import type { Store } from '@assay/store/store'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { verifyPassword } from '../../runtime/passwords.ts'
@@ -46,8 +47,8 @@ export async function provenUser(
   const device = user && deviceOf(secrets, request.headers.cookie, user.user_id)
   const buckets = bucketsOf(addressOf(request), username, device)
   await countGuess(store, buckets)
-  const asker = device === null ? 'any' : 'known'
-  if (!(await verifyPassword(password, user?.password_hash ?? null, asker)) || !user) {
+  const asked = { asker: device === null ? 'any' : 'known', site: siteOf(addressOf(request)) } as const
+  if (!(await verifyPassword(password, user?.password_hash ?? null, asked)) || !user) {
     // The record holds no name, because a password may have been typed there.
     const nobody = { workspace_id: DEFAULT_WORKSPACE, user_id: null, token_id: null, object_id: null }
     audit.note({ ...originOf(request), ...nobody, action: 'session.refuse' })

@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto'
 import { AppError } from '@assay/model/errors'
 import { DEFAULT_WORKSPACE } from '@assay/model/token'
-import { networkOf } from '@assay/net/proxies'
+import { networkOf, siteOf } from '@assay/net/proxies'
 import type { Bucket } from '@assay/store/contract/allowances'
 import type { Store } from '@assay/store/store'
 import { hashToken, type SecretBox, SecretError } from '../../runtime/secrets.ts'
@@ -19,6 +19,8 @@ const CONTEXT = 'device'
 const OF_DEFAULT = `@${DEFAULT_WORKSPACE}`
 
 const FROM_A_NETWORK = { burst: 60, per_second: 1 }
+/** The limit of a site of IPv6, which has 65,536 networks, or of 256 neighbours of IPv4. */
+const FROM_A_SITE = { burst: 600, per_second: 10 }
 /**
  * The limit of a name from one network, or from a known device: ten, then one in 30 seconds, and after 20 one in ten
  * minutes.
@@ -63,6 +65,7 @@ export function bucketsOf(address: string, username: string, device: string | nu
   if (device !== null) return ofOne(`device ${device}`)
   return [
     { key: `login from ${network}`, ...FROM_A_NETWORK },
+    { key: `login from the site ${siteOf(address)}`, ...FROM_A_SITE },
     ...ofOne(`${name} from ${network}`),
     { key: `login as ${name}`, ...OF_ALL },
   ]
