@@ -18,6 +18,7 @@ import { descendants, type Folder, narrow } from '../jail/jail.ts'
 import type { Narrator } from '../narration-requests.ts'
 import type { FromChild, NarrationRequest, Task, ToChild } from '../protocol.ts'
 import { type DialWanted, dialFor, type VetDial } from '../socket-requests.ts'
+import { type Channel, listenTo } from './channel.ts'
 import { Deadline } from './deadline.ts'
 import { death, type Ending } from './ending.ts'
 import { type Launched, launch } from './launch.ts'
@@ -93,6 +94,8 @@ const START_MS = 60_000
 /** The milliseconds reserved for the end of a task when a language model takes too long. */
 const ENDING_MS = 5000
 const OUTPUT_BYTES = 8_192
+/** The longest limit in milliseconds that a process may name for a task with a shorter cap: that of an explanation. */
+const OWN_LIMIT_MS = 120_000
 /** An explicit reason of aborts. Without one V8 captures a stack trace for each abort. */
 const OVER = 'over'
 
@@ -143,6 +146,7 @@ class ForkedProcess implements AnalysisProcess {
   /** True while the process sees the folders of all workspaces. */
   #wide: boolean
   readonly #temp: string
+  readonly #channel: Channel
   /** The processor time that was read before the process was killed. */
   #spentAtEnd: number | null = null
   readonly #loaded = Promise.withResolvers<void>()
@@ -155,7 +159,11 @@ class ForkedProcess implements AnalysisProcess {
     this.#options = options
     const errors = lastOf(process_.stderr, options.onOutput)
     lastOf(process_.stdout, options.onOutput)
-    process_.on('message', (message) => this.#receive(message as FromChild))
+    this.#channel = listenTo(process_, {
+      now: () => options.clock.monotonic(),
+      onMessage: (message) => this.#receive(message),
+      onBroken: (reason) => this.#distrust(reason),
+    })
     process_.on('error', () => this.end())
     this.ended = new Promise((resolve) => {
       const finish = (code: number | null, signal: NodeJS.Signals | null): void => {
@@ -186,7 +194,14 @@ class ForkedProcess implements AnalysisProcess {
     this.#options.onState()
   }
 
+  /** Ends a process that sends what it should not. */
+  #distrust(reason: string): void {
+    this.#running?.settle({ kind: 'fault', message: reason })
+    this.end()
+  }
+
   #receive(message: FromChild): void {
+    const distrust = (error: unknown): void => this.#distrust(`It sent no sound request: ${String(error)}`)
     if (message.type === 'ready') {
       this.#loaded.resolve()
       if (this.state === 'starting') this.#enter('idle')
@@ -196,11 +211,12 @@ class ForkedProcess implements AnalysisProcess {
     if (!running || running.id !== message.id) return
     if (message.type === 'progress') running.onProgress?.(message.progress)
     else if (message.type === 'started') running.onStarted(message)
-    else if (message.type === 'acquire') void this.#acquire(message.name, running)
+    else if (message.type === 'acquire') this.#acquire(message.name, running).catch(distrust)
     else if (message.type === 'release') running.connections?.release(message.name)
-    else if (message.type === 'dial') void this.#dial(message, running)
-    else if (message.type === 'narrate') void this.#narrate(message.requests, running)
-    else if (message.type === 'find' || message.type === 'keep') void this.#keepDays(message, running)
+    else if (message.type === 'dial') this.#dial(message, running).catch(distrust)
+    else if (message.type === 'narrate') this.#narrate(message.requests, running).catch(distrust)
+    else if (message.type === 'find' || message.type === 'keep')
+      this.#keepDays(message, running).catch(distrust)
     else if (message.type === 'rows') running.rows.add(message)
     else if (message.type === 'result')
       running.settle({ kind: 'result', result: running.rows.into(message.result) })
@@ -351,6 +367,7 @@ class ForkedProcess implements AnalysisProcess {
     const { clock } = this.#options
     const { spill_bytes } = options
     this.tasks += 1
+    this.#channel.reset()
     const id = this.tasks
     this.#enter('busy')
     const folder = path.join(this.#temp, `job-${randomUUID()}`)
@@ -384,7 +401,7 @@ class ForkedProcess implements AnalysisProcess {
           acquired: new Map(),
           onProgress,
           onStarted({ timeout_ms, memory_bytes }) {
-            deadline.set(timeout_ms)
+            deadline.set(Math.min(timeout_ms, Math.max(options.timeout_ms, OWN_LIMIT_MS)))
             if (memory_bytes !== undefined) options.onMemory?.(memory_bytes)
           },
           connections,
