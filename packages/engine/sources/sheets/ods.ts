@@ -212,6 +212,8 @@ class RowReader implements Listener {
     if (text === '') return
     const { values } = this.#row
     const { column } = this.#place
+    // A column may be said to repeat without end.
+    if (column >= COLUMNS_MOST) return
     const last = Math.min(column + countOf(cell['number-columns-repeated']), COLUMNS_MOST)
     this.#repeat((last - column - 1) * text.length)
     while (values.length < column) values.push('')

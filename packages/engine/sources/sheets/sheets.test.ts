@@ -325,6 +325,15 @@ test('OpenDocument sheets give values, repeated and covered cells, dates, errors
   assert.deepEqual(dialect.sheet, { is: 'Data', sure: 'settled', others: [], hidden: ['Hidden'] })
 })
 
+test('a column that an OpenDocument sheet repeats without end moves what follows out of the table, and costs nothing', async () => {
+  const cell = (shown: string): string =>
+    `<table:table-cell office:value-type="string"><text:p>${shown}</text:p></table:table-cell>`
+  const row = (first: string): string =>
+    `<table:table-row>${cell(first)}<table:table-cell table:number-columns-repeated="2000000000"/>${cell('lost')}</table:table-row>`
+  const tables = `<table:table table:name="a">${row('name')}${row('x')}${row('y')}</table:table>`
+  assert.deepEqual((await read(ods(tables), {}, 'a.ods')).rows, [['x'], ['y']])
+})
+
 test('bombs, lies and torn files end with a reason', async () => {
   const rows = `<row r="1"><c r="A1" t="inlineStr"><is><t>${' '.repeat(30_000_000)}</t></is></c></row>`
   assert.match(
