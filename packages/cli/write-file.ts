@@ -21,7 +21,7 @@ const isLink = (file: string): boolean =>
 
 /** Tells whether the file, or a folder above it, is a link that leads out of the folder. */
 export function leadsOut(folder: string, file: string): boolean {
-  const own = existsSync(folder) ? realpathSync(folder) : path.resolve(folder)
+  const own = realFolderOf(path.join(path.resolve(folder), 'any'))
   const real = existsSync(file) ? realpathSync(file) : realFolderOf(path.resolve(file))
   const relative = path.relative(own, real)
   return relative === '..' || relative.startsWith(`..${path.sep}`) || path.isAbsolute(relative)

@@ -95,6 +95,7 @@ const READS = {
   getCollection: collections.getCollection,
   listCollections: collections.listCollections,
   collectionFollowers: collections.collectionFollowers,
+  insightBytes: insights.insightBytes,
   getInsight: insights.getInsight,
   getInsightHead: insights.getInsightHead,
   getInsightData: insights.getInsightData,

@@ -2,13 +2,16 @@
 
 import type { Catalog } from '@assay/engine/reading/catalog'
 import { sampleFiles } from '@assay/engine/reading/samples'
-import type { Pool } from '@assay/engine/run/pool'
+import { HERE, type Pool } from '@assay/engine/run/pool'
+import { Turns } from '@assay/net/turns'
+import { readsInTurn } from '../runtime/large-insights.ts'
 import { createClients } from '../sign-in/client.ts'
 import { createProvider } from '../sign-in/provider.ts'
 import { createMetricReader } from '../templates/metric-reader.ts'
 import { createTemplateReader } from '../templates/template-reader.ts'
 import { createAuditTrail } from './admin/audit-trail.ts'
 import { createGauges } from './admin/gauges.ts'
+import { createHeldAnswers } from './answers/held-answers.ts'
 import type { ApiDependencies, Services } from './dependencies.ts'
 import { createRequestLimits, createTokenCache } from './http/auth.ts'
 import { createIdempotency } from './http/idempotency.ts'
@@ -24,6 +27,8 @@ import { prefixOf } from './prefix.ts'
 
 /** The limit for opening pages of links from one address, which several people may share. */
 const READERS = { burst: 120, perSecond: 2 }
+/** The most bytes of answers that the clients of one workspace have not read, on this node. */
+const HELD_BYTES = Math.min(256_000_000, HERE.memory_bytes / 16)
 /** The limit for documents that the service fetches from programs for one user. */
 const DOCUMENTS = { burst: 10, perSecond: 1 / 6 }
 
@@ -40,8 +45,12 @@ export function createServices(
   const charts = createChartRenderings(pool, clock, log)
   const open = createOpenRequests(config.maxStreams)
   let document: Buffer | undefined
+  const turns = new Turns()
   return {
     ...given,
+    store: readsInTurn(store, turns),
+    turns,
+    held: createHeldAnswers(HELD_BYTES),
     pool,
     catalog,
     templates: createTemplateReader(pool),

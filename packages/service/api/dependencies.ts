@@ -4,6 +4,7 @@ import type { Catalog } from '@assay/engine/reading/catalog'
 import type { Pool } from '@assay/engine/run/pool'
 import type { Clock } from '@assay/model/clock'
 import type { Targets } from '@assay/net/target'
+import type { Turns } from '@assay/net/turns'
 import type { Store } from '@assay/store/store'
 import type { Config, describeConfig, Role } from '../config/config.ts'
 import type { ConnectionRegistry } from '../connections/connection-registry.ts'
@@ -23,6 +24,7 @@ import type { MetricReader } from '../templates/metric-reader.ts'
 import type { TemplateReader } from '../templates/template-reader.ts'
 import type { AuditTrail } from './admin/audit-trail.ts'
 import type { NodeHealth } from './admin/gauges.ts'
+import type { HeldAnswers } from './answers/held-answers.ts'
 import type { RequestLimits, TokenCache } from './http/auth.ts'
 import type { Idempotency } from './http/idempotency.ts'
 import type { OpenRequests } from './http/open-requests.ts'
@@ -130,6 +132,9 @@ export interface Services extends ApiDependencies {
   /** The shipped tables: name and absolute path. */
   sample: Record<string, string>
   requests: RequestLimits
+  /** Work on large answers, one piece at a time. */
+  turns: Turns
+  held: HeldAnswers
   open: OpenRequests
   /** Limits readers of links by address. */
   readers: RateLimiter

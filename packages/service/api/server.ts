@@ -8,11 +8,13 @@ import { AppError } from '@assay/model/errors'
 import { uuidv7 } from '@assay/model/ids'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { compress, isCompressed } from './answers/compression.ts'
+import { holdAnswers } from './answers/held-answers.ts'
 import { allowOtherSites } from './cors.ts'
 import { createServices } from './create-services.ts'
 import type { ApiDependencies, Services } from './dependencies.ts'
 import { authenticate } from './http/auth.ts'
 import { addBodyParsers, addBodyStream } from './http/body.ts'
+import { connectionsHere, limitConnections, limitWaiting } from './http/connection-limits.ts'
 import { ANY_TYPE, handlerOf, isIdempotent } from './http/operation.ts'
 import { allowedMethods, fastifyPath } from './http/path.ts'
 import {
@@ -59,6 +61,8 @@ export async function createApi(given: ApiDependencies): Promise<Api> {
   const services = createServices(given, { leaving: leaving.signal, stopping: stopping.signal })
   const routes = ROUTES.filter((route) => route.everywhere || given.roles.includes('api'))
   const app = createServer(given)
+  limitConnections(app.server, connectionsHere(), { log: given.log, now: () => given.clock.monotonic() })
+  limitWaiting(app.server, prefixOf(given.config.publicUrl))
   app.decorateRequest('principal', null)
   app.decorateRequest('rawBody', null)
   app.decorateRequest('idempotent', null)
@@ -267,7 +271,8 @@ function noRoute(routes: readonly Route[], request: FastifyRequest): AppError {
 }
 
 function addRoute(app: FastifyInstance, { method, path, operation }: Route, services: Services): void {
-  const { idempotency } = services
+  const { idempotency, held } = services
+  const hold = holdAnswers(held)
   const { scope, bodyType, otherBodyType, bodyBytes = BODY_BYTES } = operation
   app.route({
     method,
@@ -278,9 +283,7 @@ function addRoute(app: FastifyInstance, { method, path, operation }: Route, serv
     handler: handlerOf({ operation, path }, services),
     ...(scope === null ? {} : { onRequest: authenticate(services, { name: operation.name, scope }) }),
     ...(isIdempotent({ method, operation })
-      ? { preValidation: idempotency.begin, onSend: idempotency.end }
-      : isCompressed(operation.name)
-        ? { onSend: compress }
-        : {}),
+      ? { preValidation: idempotency.begin, onSend: [idempotency.end, hold] }
+      : { onSend: isCompressed(operation.name) ? [compress, hold] : hold }),
   })
 }

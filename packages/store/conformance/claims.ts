@@ -188,6 +188,13 @@ export const claimTests: ConformanceTests = {
     const of = { workspace_id: WORKSPACE, insight_id }
     const { tables, analyses, facts, provenance, lineage, ...head } = insight
     assert.deepEqual(await store.getInsightHead(of), head)
+    const bytes = (await store.insightBytes(of))!
+    // PostgreSQL writes JSON with blanks.
+    assert.ok(
+      bytes >= JSON.stringify(kept).length * 0.9 && bytes < JSON.stringify(kept).length * 1.5,
+      String(bytes),
+    )
+    assert.equal(await store.insightBytes({ ...of, workspace_id: 'other' }), null)
     const { ...data } = (await store.getInsightData(of))!
     assert.deepEqual(
       Object.fromEntries(

@@ -231,6 +231,35 @@ test('other requests are answered while a page is rendered, and one that takes t
   assert.equal(rendering.mock.callCount(), 2)
 })
 
+test('large insights that are read at once are made one at a time, and other requests are answered between them', async (t) => {
+  const api = await openTestServer(t)
+  const { ask, store, complete } = api
+  const body = { payload: { type: 'template', template_id: 'hello' } }
+  const assignment_id = (await ask('POST', '/v1alpha/jobs', { body })).json()
+  await ask('POST', '/v1alpha/jobs/run', { body: { payload: { type: 'assignment', assignment_id } } })
+  const id = await complete(assignment_id, { markdown: `# Large\n\n${'many words '.repeat(100_000)}` })
+  let [open, most] = [0, 0]
+  for (const name of ['getInsightHead', 'getInsightData'] as const) {
+    const read = store[name].bind(store) as (of: never) => Promise<never>
+    store[name] = async (of: object) => {
+      open += 1
+      most = Math.max(most, open)
+      return read(of as never).finally(() => (open -= 1))
+    }
+  }
+  const answered: string[] = []
+  const reads = Array.from({ length: 8 }, async () => {
+    const headers = { accept: 'application/json' }
+    const { status, text } = await ask('GET', `/v1alpha/jobs/result?insight_id=${id}`, { headers })
+    assert.ok(status === 200 && text.length > 1_000_000)
+    answered.push('large')
+  })
+  const other = ask('GET', '/healthz', { token: null }).then(() => answered.push('other'))
+  await Promise.all([...reads, other])
+  assert.equal(most, 1)
+  assert.ok(answered.indexOf('other') < answered.length - 1, answered.join())
+})
+
 test('a preview that cannot be laid out in time is answered with its Markdown', async (t) => {
   const clock = new RenderClock()
   const api = await openTestServer(t, { pool: 'real', clock })

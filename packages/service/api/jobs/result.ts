@@ -3,7 +3,6 @@
  * changes, so each form has its own entity tag.
  */
 
-import { setImmediate } from 'node:timers/promises'
 import { fillCharts, fillMarked } from '@assay/engine/charts/charts'
 import { readingView } from '@assay/engine/pages/around'
 import { chartFigure, type Drawing } from '@assay/engine/pages/chart-figure'
@@ -20,7 +19,9 @@ import {
 import type { Mark } from '@assay/model/provenance'
 import { Type } from '@assay/model/schema'
 import { tablesText } from '@assay/model/table-text'
+import type { Principal } from '@assay/model/token'
 import type { FastifyReply } from 'fastify'
+import type { Services } from '../dependencies.ts'
 import { Id } from '../http/fields.ts'
 import { preferred } from '../http/negotiate.ts'
 import { type Call, operation } from '../http/operation.ts'
@@ -82,27 +83,31 @@ async function render(
   const drawings = drawn ? await services.charts.of(head, principal.workspace_id) : []
   const svgs = drawings.map(({ wide }) => wide)
   if (drawn && svgs.length < head.charts.length) reply.removeHeader('etag')
-  if (media === 'text/markdown') return fillCharts(head.markdown, head.charts, form, svgs)
+  if (media === 'text/markdown')
+    return made(services, principal, head, () => fillCharts(head.markdown, head.charts, form, svgs))
   const stored = await data()
-  await pass(head)
-  const marks =
-    stored.provenance === null
-      ? {}
-      : { provenance: JSON.parse(Buffer.from(stored.provenance).toString()) as Mark[] }
-  const filled = fillMarked({ markdown: head.markdown, ...marks }, head.charts, form, svgs)
-  const json = insightJson(head, filled, drawings, stored)
-  await pass(head)
+  const json = await made(services, principal, head, () => {
+    const marks =
+      stored.provenance === null
+        ? {}
+        : { provenance: JSON.parse(Buffer.from(stored.provenance).toString()) as Mark[] }
+    const filled = fillMarked({ markdown: head.markdown, ...marks }, head.charts, form, svgs)
+    return insightJson(head, filled, drawings, stored)
+  })
   return reply.send(json)
 }
 
-/**
- * The characters of Markdown above which reading and writing are divided over several passes of the event loop, so
- * that other requests are answered between them.
- */
+/** The characters of Markdown above which an answer is made in turn, so that others are answered meanwhile. */
 const LARGE = 200_000
 
-async function pass({ markdown }: InsightHead): Promise<void> {
-  if (markdown.length > LARGE) await setImmediate()
+/** Makes an answer: a large one in turn with those of others. */
+function made<Answer>(
+  { turns }: Pick<Services, 'turns'>,
+  { workspace_id }: Pick<Principal, 'workspace_id'>,
+  { markdown }: InsightHead,
+  make: () => Answer,
+): Answer | Promise<Answer> {
+  return markdown.length > LARGE ? turns.run(workspace_id, async () => make()) : make()
 }
 
 /**
@@ -165,7 +170,6 @@ export const readResult = operation({
     const of = { workspace_id, insight_id: query.insight_id }
     const head = await services.store.getInsightHead(of)
     if (!head) throw notFound('insight', query.insight_id)
-    await pass(head)
     const form = query.charts ?? head.chart_form
     const kind = isFileMedia(media) ? FILE_MEDIA[media].ending : media.split('/')[1]
     const tag = `"${head.insight_id}.${kind}.${query.table ?? form}.${services.version}"`

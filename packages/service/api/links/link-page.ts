@@ -41,6 +41,19 @@ function busyPage(after: number): string {
   )
 }
 
+/** The last page with a way back that was made of a kept page. */
+const backs = new WeakMap<Buffer, { key: string; page: Buffer }>()
+
+/** Returns the page with a way back, made once for all who read it now: each copy of a large page fills the memory. */
+function backFrom(html: Buffer, name: string, address: string): Buffer {
+  const key = `${address} ${name}`
+  const known = backs.get(html)
+  if (known?.key === key) return known.page
+  const page = withWayBack(html, name, address)
+  backs.set(html, { key, page })
+  return page
+}
+
 interface Opened {
   link_id: string
   workspace_id: string
@@ -78,7 +91,7 @@ async function openedByCollection(
   if (!made) return null
   const page = async () => {
     const { html } = await (typeof made === 'function' ? made() : made)
-    return { html: withWayBack(html, collection.name, address) }
+    return { html: backFrom(html, collection.name, address) }
   }
   return { link_id, workspace_id, page }
 }

@@ -29,7 +29,7 @@ async function requireInsight({
 }: Pick<Call<{ insight_id: string }>, 'services' | 'principal' | 'params'>): Promise<void> {
   const { workspace_id } = principal
   const { insight_id } = params
-  if (!(await services.store.getInsightHead({ workspace_id, insight_id })))
+  if (!(await services.store.insightReader({ workspace_id, insight_id })))
     throw notFound('insight', insight_id)
 }
 

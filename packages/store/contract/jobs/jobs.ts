@@ -179,6 +179,8 @@ export interface JobStore {
    * day of their period or, without periods, by their time. Null if there is no such insight.
    */
   earlierInsights(input: { workspace_id: string; insight_id: string }): Promise<EarlierInsight[] | null>
+  /** Returns the bytes of a stored insight, without reading it. Null if there is no such insight. */
+  insightBytes(input: { workspace_id: string; insight_id: string }): Promise<number | null>
   getInsight(input: { workspace_id: string; insight_id: string }): Promise<Insight | null>
   /** Returns the insight without its data: what its page and its Markdown need. */
   getInsightHead(input: { workspace_id: string; insight_id: string }): Promise<InsightHead | null>

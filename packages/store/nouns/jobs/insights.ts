@@ -56,6 +56,18 @@ const FIND_HEAD = statement<Ids & Record<(typeof HEAD)[number], string>>(
 )
 const FIND_DATA = statement<Record<(typeof DATA)[number], string | null>>(`SELECT ${texts(DATA)} ${WHERE}`)
 
+// Neither database reads the insight for it.
+const BYTES = statement<{ bytes: number }>(
+  both(
+    (database) =>
+      `SELECT CAST(${database === 'sqlite' ? 'octet_length(body)' : 'bytes'} AS integer) AS bytes ${WHERE}`,
+  ),
+)
+
+export function* insightBytes(from: Reader, input: Input<'insightBytes'>): Routine<number | null> {
+  return (yield* from.find(BYTES, input))?.bytes ?? null
+}
+
 export function* getInsight(from: Reader, input: Input<'getInsight'>): Routine<Insight | null> {
   const row = yield* from.find(FIND, input)
   if (!row) return null
