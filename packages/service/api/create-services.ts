@@ -3,8 +3,7 @@
 import type { Catalog } from '@assay/engine/reading/catalog'
 import { sampleFiles } from '@assay/engine/reading/samples'
 import { HERE, type Pool } from '@assay/engine/run/pool'
-import { Turns } from '@assay/net/turns'
-import { readsInTurn } from '../runtime/large-insights.ts'
+import { OneByOne } from '@assay/net/one-by-one'
 import { createClients } from '../sign-in/client.ts'
 import { createProvider } from '../sign-in/provider.ts'
 import { createMetricReader } from '../templates/metric-reader.ts'
@@ -20,6 +19,7 @@ import { createRateLimiter } from './http/rate-limiter.ts'
 import { createChanges } from './jobs/changes.ts'
 import { createChartRenderings } from './jobs/chart-renderings.ts'
 import { createDocumentRenderings } from './jobs/document-renderings.ts'
+import { readsInTurn } from './jobs/large-insights.ts'
 import { createPageRenderings } from './jobs/page-renderings.ts'
 import { createViewCounter } from './links/view-counter.ts'
 import { openapiText } from './openapi.ts'
@@ -45,11 +45,11 @@ export function createServices(
   const charts = createChartRenderings(pool, clock, log)
   const open = createOpenRequests(config.maxStreams)
   let document: Buffer | undefined
-  const turns = new Turns()
+  const oneByOne = new OneByOne()
   return {
     ...given,
-    store: readsInTurn(store, turns),
-    turns,
+    store: readsInTurn(store, oneByOne),
+    oneByOne,
     held: createHeldAnswers(HELD_BYTES),
     pool,
     catalog,

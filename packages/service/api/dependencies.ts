@@ -3,8 +3,8 @@
 import type { Catalog } from '@assay/engine/reading/catalog'
 import type { Pool } from '@assay/engine/run/pool'
 import type { Clock } from '@assay/model/clock'
+import type { OneByOne } from '@assay/net/one-by-one'
 import type { Targets } from '@assay/net/target'
-import type { Turns } from '@assay/net/turns'
 import type { Store } from '@assay/store/store'
 import type { Config, describeConfig, Role } from '../config/config.ts'
 import type { ConnectionRegistry } from '../connections/connection-registry.ts'
@@ -133,7 +133,7 @@ export interface Services extends ApiDependencies {
   sample: Record<string, string>
   requests: RequestLimits
   /** Work on large answers, one piece at a time. */
-  turns: Turns
+  oneByOne: OneByOne
   held: HeldAnswers
   open: OpenRequests
   /** Limits readers of links by address. */

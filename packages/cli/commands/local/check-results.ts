@@ -11,10 +11,10 @@ import type { Call, Command } from '../../command.ts'
 import { EXIT, ExitError } from '../../exit.ts'
 import { flag, text } from '../../options.ts'
 import { out, say } from '../../print.ts'
-import { leadsOut, writeBelow } from '../../write-file.ts'
 import { faultLine } from './check.ts'
 import { type JunitSuite, junit } from './junit.ts'
 import { readText } from './text-file.ts'
+import { leadsOut, writeBelow } from './write-file.ts'
 
 /** Returns the test files that the operands name: test files, templates that have tests beside them, and folders. */
 async function testFiles(operands: readonly string[], config: Config): Promise<string[]> {

@@ -13,7 +13,7 @@ import type { Call, Command } from '../../command.ts'
 import { EXIT, ExitError, UsageError } from '../../exit.ts'
 import { flag, JSON_OPTION, text } from '../../options.ts'
 import { out, printJson, say } from '../../print.ts'
-import { writeBelow } from '../../write-file.ts'
+import { writeBelow } from './write-file.ts'
 
 /** The time in milliseconds for one answer of a language model. */
 const ANSWER_MS = 60_000

@@ -8,8 +8,8 @@ import type { Command } from '../../command.ts'
 import { EXIT, ExitError, UsageError } from '../../exit.ts'
 import { flag, text } from '../../options.ts'
 import { out, say } from '../../print.ts'
-import { writeBelow } from '../../write-file.ts'
 import { readText } from '../local/text-file.ts'
+import { writeBelow } from '../local/write-file.ts'
 
 /** The file that lists what is not imported, in the folder of the metrics. */
 const LIST = 'not-imported.txt'

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { test } from 'node:test'
 import { listenTo } from './channel.ts'
 
-const PROGRAM = path.join(import.meta.dirname, 'taken-over.ts')
+const PROGRAM = path.join(import.meta.dirname, 'taken-over-fixture.ts')
 
 /** Starts the program. Resolves with the first message, or with the reason why it is trusted no more. */
 async function heard(way: string): Promise<{ message: unknown } | { reason: string }> {

@@ -102,12 +102,12 @@ const LARGE = 200_000
 
 /** Makes an answer: a large one in turn with those of others. */
 function made<Answer>(
-  { turns }: Pick<Services, 'turns'>,
+  { oneByOne }: Pick<Services, 'oneByOne'>,
   { workspace_id }: Pick<Principal, 'workspace_id'>,
   { markdown }: InsightHead,
   make: () => Answer,
 ): Answer | Promise<Answer> {
-  return markdown.length > LARGE ? turns.run(workspace_id, async () => make()) : make()
+  return markdown.length > LARGE ? oneByOne.run(workspace_id, async () => make()) : make()
 }
 
 /**

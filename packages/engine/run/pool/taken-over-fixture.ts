@@ -15,7 +15,7 @@ function descriptor(): number {
   return (process as unknown as Record<symbol, Pipe>)[symbol]!.fd
 }
 
-const send = (message: unknown): void => void process.send!(message as object)
+const send = (message: unknown): void => void process.send!(message)
 const raw = (text: string): void => {
   for (let at = 0; at < text.length; ) {
     try {

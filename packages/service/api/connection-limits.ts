@@ -10,8 +10,8 @@ import { HERE } from '@assay/engine/run/pool'
 import { AppError } from '@assay/model/errors'
 import { uuidv7 } from '@assay/model/ids'
 import { networkOf } from '@assay/net/proxies'
-import type { Logger } from '../../runtime/log.ts'
-import { PROBLEM_TYPE, problemHeaders, problemOf } from './problem.ts'
+import type { Logger } from '../runtime/log.ts'
+import { PROBLEM_TYPE, problemHeaders, problemOf } from './http/problem.ts'
 
 /** The bytes of memory of a connection with a request under way. */
 const CONNECTION_BYTES = 40_000

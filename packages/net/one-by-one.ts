@@ -7,7 +7,7 @@ import { KeyedSemaphore } from './semaphore.ts'
 
 const ALL = 'all'
 
-export class Turns {
+export class OneByOne {
   readonly #owners = new KeyedSemaphore()
   readonly #all = new KeyedSemaphore()
 

@@ -5,10 +5,11 @@
 import { constants, existsSync, lstatSync, realpathSync } from 'node:fs'
 import { mkdir, open } from 'node:fs/promises'
 import path from 'node:path'
-import { EXIT, ExitError } from './exit.ts'
+import { EXIT, ExitError } from '../../exit.ts'
 
 /** Windows has no such flag. Its links need the rights of an administrator. */
-const { O_CREAT, O_TRUNC, O_WRONLY, O_NOFOLLOW = 0 } = constants
+const { O_CREAT, O_TRUNC, O_WRONLY } = constants
+const O_NOFOLLOW = (constants as { O_NOFOLLOW?: number }).O_NOFOLLOW ?? 0
 
 /** Returns the nearest folder above the file that exists, without links. */
 function realFolderOf(file: string): string {
