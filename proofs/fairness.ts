@@ -120,8 +120,7 @@ async function clientOf(admin: Client, url: string, workspace_id: string): Promi
 
 function quantiles(measured: Measured[]): { p50: number; p99: number } {
   const sorted = measured.map(({ ms }) => ms).toSorted((a, b) => a - b)
-  const at = (share: number): number =>
-    Math.round(sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0)
+  const at = (share: number): number => Math.round(sorted[Math.ceil(share * sorted.length) - 1] ?? 0)
   return { p50: at(0.5), p99: at(0.99) }
 }
 
@@ -167,6 +166,14 @@ async function press(flood: Client, signal: AbortSignal, answers: Record<number,
 const lengthOf = ({ started_at, finished_at }: Status): number =>
   started_at === null || finished_at === null ? 0 : Date.parse(finished_at) - Date.parse(started_at)
 
+/** Tells where the time of the slowest went: queued, running, and until its client knew that it had ended. */
+function slowest(measured: Measured[]): string {
+  const { status, known_at, ms } = measured.toSorted((a, b) => b.ms - a.ms)[0]!
+  const queued = Date.parse(status.started_at ?? known_at) - Date.parse(known_at)
+  const ran = lengthOf(status)
+  return `the slowest took ${Math.round(ms)} ms: ${queued} in the queue, ${ran} running, ${Math.round(ms - queued - ran)} for its requests`
+}
+
 /** Returns how many of `others` began after the client knew that its job is queued, and before that job began. */
 function overtaking({ known_at, status }: Measured, others: Status[]): number {
   const began = status.started_at ?? ''
@@ -211,7 +218,9 @@ export async function fairness(options: FairnessOptions): Promise<FairnessReport
       Array.from({ length: count }, (_, index) => clientOf(admin, service.url, `quiet-${index}`)),
     )
     await measure(quiet.slice(0, 2), 1)
-    const calm = quantiles(await measure(quiet, rounds))
+    const before = await measure(quiet, rounds)
+    const calm = quantiles(before)
+    log(slowest(before))
     log(`calm: ${JSON.stringify(calm)} ms`)
     const ids: string[] = []
     for (let index = 0; index < queued; index += 1) ids.push(await flood.queue('long', 100))
@@ -227,6 +236,7 @@ export async function fairness(options: FairnessOptions): Promise<FairnessReport
     )
     const job_ms = Math.max(...jobs.map(lengthOf))
     const overtaken = Math.max(...measured.map((one) => overtaking(one, jobs)))
+    log(slowest(measured))
     log(`flooded: ${JSON.stringify(flooded)} ms; the longest job of the flood ${job_ms} ms`)
     log(`at most ${overtaken} jobs of the flood began while a quiet one was queued`)
     const violations: string[] = []
@@ -244,12 +254,12 @@ export async function fairness(options: FairnessOptions): Promise<FairnessReport
 }
 
 export const proof: Proof = {
-  summary: 'one workspace floods, 20 do not: [--store postgres] --rounds 5 --flood 300',
+  summary: 'one workspace floods, 20 do not: [--store postgres] --rounds 10 --flood 600',
   async run({ number, text, log }) {
     const options = {
       quiet: number('quiet', 20),
-      rounds: number('rounds', 5),
-      flood: number('flood', 300),
+      rounds: number('rounds', 10),
+      flood: number('flood', 600),
       log,
     }
     const of = async (url?: string): Promise<string[]> => {
