@@ -293,15 +293,21 @@ test('all packages have one version', () => {
   for (const name of PACKAGES) assert.equal(manifestOf(name).version, version, name)
 })
 
-test('the lock holds every optional package of other platforms, so that npm ci works on each', () => {
-  const lock = JSON.parse(read('package-lock.json')) as {
-    packages: Record<string, { optionalDependencies?: Record<string, string> }>
-  }
-  const missing = Object.entries(lock.packages).flatMap(([where, entry]) =>
-    Object.keys(entry.optionalDependencies ?? {}).filter(
-      (name) =>
-        !(`node_modules/${name}` in lock.packages) && !(`${where}/node_modules/${name}` in lock.packages),
-    ),
-  )
+test('the locks hold every optional package of other platforms, so that npm ci works on each', () => {
+  const missing = [
+    'package-lock.json',
+    'bench/package-lock.json',
+    'proofs/clients/package-lock.json',
+  ].flatMap((file) => {
+    const { packages } = JSON.parse(read(file)) as {
+      packages: Record<string, { optionalDependencies?: Record<string, string> }>
+    }
+    return Object.entries(packages).flatMap(([where, entry]) =>
+      Object.keys(entry.optionalDependencies ?? {})
+        .filter((name) => !(`node_modules/${name}` in packages))
+        .filter((name) => !(`${where}/node_modules/${name}` in packages))
+        .map((name) => `${file} ${name}`),
+    )
+  })
   assert.deepEqual(missing, [])
 })
