@@ -620,7 +620,7 @@ export type CreateJobRequest = {
     priority?: number | undefined
     /** Returned in status and events */
     metadata?: Record<string, string> | undefined
-    /** Drops the days that are kept of the metrics of the template, so that the run reads all; default false */
+    /** Drops the days that are kept of the metrics and blocks of the template, so that the run reads all; default false */
     full?: boolean | undefined
   }
 }

@@ -131,12 +131,19 @@ export interface SourceQuery {
    * kind.
    */
   timeFor?: (kind: string) => string
-  /** Of a metric with statistics by day. */
+  /** Of a metric with statistics by day, or of a block whose rows are kept by day. */
   partitions?: PartitionedQuery
 }
 
-/** The days of a metric: the queries of them, and the promises of the source. */
+/** The column whose days divide the rows of a block, and the promises of the source. */
+export interface BlockDays {
+  column: string
+  rules: PartitionRules
+}
+
+/** The days of a metric or of a block: the queries of them, and the promises of the source. */
 export interface PartitionedQuery {
+  /** The name under which the days are kept: that of the metric, or TEMPLATE/BLOCK. */
   metric: string
   rules: PartitionRules
   grain: Grain
@@ -146,13 +153,22 @@ export interface PartitionedQuery {
   period: { start: string; end: string } | null
   /**
    * Returns the query of the rows, each with its step, its keys and the values of its statistics. `wide`: the values
-   * whose sum needs more than 64 bits. `condition`: SQL of the rule of the rows; null lets each row count.
+   * whose sum needs more than 64 bits. `condition`: SQL of the rule of the rows; null lets each row count. `block`: the
+   * query of a block without an end, and its columns.
    */
-  rowsFor(kind: string, window: PartitionWindow, wide: readonly boolean[], condition: string | null): string
-  /** Returns the query of one row: the first day of all rows. */
-  firstFor(kind: string): string
-  /** Returns the query of the days of rows that were marked since a day. */
-  changedFor(kind: string): string
+  rowsFor(
+    kind: string,
+    window: PartitionWindow,
+    wide: readonly boolean[],
+    condition: string | null,
+    block: { text: string; columns: readonly string[] },
+  ): string
+  /** Returns the query of one row: the first day of all rows. `text`: the query of a block. */
+  firstFor(kind: string, text: string): string
+  /** Returns the query of the days of rows that were marked since a day. `text`: the query of a block. */
+  changedFor(kind: string, text: string): string
+  /** Of a block, whose rows are kept as they are: the column whose days divide them. */
+  day?: string
   /** Of tests, for which rows without a time count, too: the names of their counts, and the latest time of a row. */
   untimed?: {
     names: readonly string[]

@@ -3,7 +3,7 @@
  * read. Empty lines replace them, so line numbers stay those of the source. Other fences, and fences in Liquid's `comment`
  * or `raw`, are prose.
  */
-import type { Fault } from '@assay/model/template'
+import type { BlockDays, Fault } from '@assay/model/template'
 import { makeFault } from './fault.ts'
 
 export interface Fence {
@@ -14,6 +14,8 @@ export interface Fence {
   line: number
   /** The connection of `sql NAME at: CONNECTION`, in whose database the SQL runs; null if there is none. */
   at: string | null
+  /** Of such a fence: the days by which its rows are kept; null if each run reads all rows. */
+  days: BlockDays | null
   /** The position of the name. */
   opening: { line: number; column: number }
 }
@@ -136,17 +138,39 @@ function readInfo(opening: RegExpExecArray, index: number, faults: Fault[]): Fen
   if (RESERVED.has(name)) {
     return refuse('reserved_name', `"${name}" has a meaning of its own.`, 'Choose another name.')
   }
-  const at = kind === 'sql' ? connectionIn(rest) : null
-  if (rest.length > 0 && at === null) {
-    const message = `Nothing may follow the block's name: ${JSON.stringify(rest.join(' '))}.`
-    const remedy =
-      kind === 'sql' && /^at\b/.test(rest.join(' ')) ? 'Write ```sql NAME at: CONNECTION.' : 'Remove it.'
+  const after = rest.join(' ')
+  const place = rest.length === 0 ? { at: null, days: null } : kind === 'sql' ? placeIn(after) : null
+  if (place === null) {
+    const message = `Nothing may follow the block's name: ${JSON.stringify(after)}.`
+    const remedy = kind === 'sql' && /^at\b/.test(after) ? remedyOf(after) : 'Remove it.'
     return refuse('leftover_text', message, remedy)
   }
-  return { kind, name, text: '', line: index + 2, at, opening: position }
+  return { kind, name, text: '', line: index + 2, ...place, opening: position }
 }
 
-/** Reads "at: shop". */
-function connectionIn(words: readonly string[]): string | null {
-  return /^at: ?([a-z_][a-z0-9_-]*)$/.exec(words.join(' '))?.[1] ?? null
+const remedyOf = (after: string): string =>
+  /\b(?:day|reopen|deletes|changed):/.test(after)
+    ? 'Write ```sql NAME at: CONNECTION day: COLUMN reopen: 3d deletes: none, or deletes: marked changed: COLUMN.'
+    : 'Write ```sql NAME at: CONNECTION.'
+
+/** Reads "at: shop", or "at: shop day: paid_on reopen: 3d deletes: none". Returns null for any other text. */
+function placeIn(text: string): Pick<Fence, 'at' | 'days'> | null {
+  const pairs = [...text.matchAll(/([a-z]+): ?([^\s:]+)(?: |$)/g)]
+  const given = new Map(pairs.map(([, key, value]) => [key!, value!]))
+  const isWhole = pairs.map(([pair]) => pair).join('') === text && given.size === pairs.length
+  const at = given.get('at')
+  if (!isWhole || at === undefined || !/^[a-z_][a-z0-9_-]*$/.test(at)) return null
+  given.delete('at')
+  if (given.size === 0) return { at, days: null }
+  const days = daysIn(given)
+  return days && { at, days }
+}
+
+function daysIn(given: ReadonlyMap<string, string>): BlockDays | null {
+  const { day, reopen = '', deletes, changed = null, ...others } = Object.fromEntries(given)
+  const isKnown = deletes === 'none' || deletes === 'marked'
+  if (day === undefined || !/^\d{1,3}d$/.test(reopen) || !isKnown || Object.keys(others).length > 0)
+    return null
+  if ((deletes === 'marked') !== (changed !== null)) return null
+  return { column: day, rules: { reopen_days: Number.parseInt(reopen, 10), deletes, changed } }
 }

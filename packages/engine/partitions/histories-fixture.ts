@@ -1,16 +1,18 @@
 /**
- * Makes histories of a table: rows that come, come late, are marked or are deleted, and metrics over them whose
- * definitions change. After each step a run over the kept days is compared with one from empty, bit by bit, and with
- * the rows themselves.
+ * Makes histories of a table: rows that come, come late, are marked or are deleted, and metrics and blocks over them
+ * whose definitions change. After each step a run over the kept days is compared with one from empty, bit by bit, and
+ * with the rows themselves.
  */
 
 import type { OpenConnection } from '@assay/model/connection'
 import { addDays } from '@assay/model/dates'
 import { DEFAULT_LIMITS, type Source, type SqlBlock, type Template } from '@assay/model/template'
+import { dialectOf } from '../dialects/engines.ts'
 import { type Engine, execute, readTable } from '../duckdb/duckdb.ts'
 import { readMetricFence } from '../metrics/use.ts'
 import { parseTemplate } from '../reading/parse.ts'
 import type { Roots } from '../sources/roots.ts'
+import { queryThere } from '../sources/stays.ts'
 import { auditDay } from './audit.ts'
 import { type KeptDays, type KeptSeries, NOTHING_KEPT, type PartitionKeeper } from './keeper.ts'
 import { attachSeries } from './kept-series.ts'
@@ -94,6 +96,8 @@ interface Definition {
   period: string | null
   /** Whether a rule restricts the rows to one region. */
   ruled: boolean
+  /** What the block gives: a row for each day and region, or the rows of the table. */
+  block: 'groups' | 'rows'
 }
 
 export interface HistoryOptions {
@@ -147,6 +151,7 @@ class History {
       where: null,
       period: null,
       ruled: false,
+      block: 'groups',
     }
     this.#define()
   }
@@ -172,6 +177,7 @@ class History {
       where: this.#chance(0.3) ? "region <> 'north'" : null,
       period: this.#chance(0.3) ? this.#period() : null,
       ruled: this.#chance(0.2),
+      block: this.#one(['groups', 'rows'] as const),
     }
   }
 
@@ -285,12 +291,31 @@ class History {
       text,
       line: 1,
       at: null,
+      days: null,
       opening: { line: 1, column: 1 },
     }
     const found = readMetricFence(fence, { 'metrics/tried.yaml': this.#definitionText() }, [], null)
     if (found.faults.length > 0) throw new Error(JSON.stringify(found.faults))
     const [source, tests] = found.sources
     return { block: found.block, source: source!, tests: tests! }
+  }
+
+  /** Returns the block. A row that is marked as deleted still shows the moment of its change. */
+  #block(): Source {
+    const { block, marked, where } = this.#definition
+    const { table } = this.#options
+    const day = dialectOf(this.#kind).step('paid_at', 'day')
+    const kept = 'case when gone = 0 then 1 else 0 end'
+    const text =
+      block === 'rows'
+        ? `select id, paid_at, region, amount, weight, gone, changed from ${table}${where ? ` where ${where}` : ''}; -- all`
+        : `select ${day} as day_of_row, region, sum(amount * ${kept}) as total, sum(${kept}) as n, max(weight) as most, max(changed) as last_change from ${table}${where ? ` where ${where}` : ''} group by ${day}, region`
+    const [column, changed] = block === 'rows' ? ['paid_at', 'changed'] : ['day_of_row', 'last_change']
+    const deletes = marked ? ('marked' as const) : ('none' as const)
+    const days = { column, rules: { reopen_days: REOPEN, deletes, changed: marked ? changed : null } }
+    const opening = { line: 1, column: 1 }
+    const fence = { kind: 'sql' as const, name: 'b', text, line: 1, at: 'remote', days, opening }
+    return queryThere(fence, { connection: 'remote', template_id: 'tried' }, () => opening)
   }
 
   /** Reads the series, and what its tests count. */
@@ -325,6 +350,7 @@ class History {
   }
 
   async compare(): Promise<void> {
+    await this.#compareBlock()
     const [kept, keptTests] = await this.#read({ keeper: this.#keeper })
     const [empty, tests] = await this.#read({ keeper: null })
     const { value, by, grain, marked, where, period, ruled } = this.#definition
@@ -337,6 +363,38 @@ class History {
     if (kept !== empty) this.broken.push(`${what}: ${kept} is kept, ${empty} is read from empty`)
     const truth = this.#truth()
     if (truth !== null && truth !== empty) this.broken.push(`${what}: ${empty} is read, ${truth} is true`)
+  }
+
+  /** Compares the rows of the block, and their sum with that of the rows themselves. */
+  async #compareBlock(): Promise<void> {
+    const { block, marked, where } = this.#definition
+    // Without rows SQLite's columns are texts.
+    const living = 'case when cast(gone as double) = 0 then 1 else 0 end'
+    const n = block === 'rows' ? `sum(${living})` : 'sum(cast(n as double))'
+    const amount = block === 'rows' ? `sum(cast(amount as double) * ${living})` : 'sum(cast(total as double))'
+    const source = this.#block()
+    const read = async (keeper: PartitionKeeper | null): Promise<[all: string, sums: string]> => {
+      const sql = `select (select list(b order by b) from b)::varchar as every, (select [coalesce(${n}, 0)::double, round(coalesce(${amount}, 0)::double * 100)] from b)::varchar as sums`
+      const found = await this.#attached(source, sql, { keeper })
+      const [[every, sums]] = JSON.parse(found) as [[string, string]]
+      return [every, sums]
+    }
+    const [kept, sums] = await read(this.#keeper)
+    const [empty] = await read(null)
+    const what = `block of ${block}, where ${where ?? 'all'}, ${marked ? 'marked' : 'none'}`
+    if (kept !== empty) this.broken.push(`${what}: ${kept} is kept, ${empty} is read from empty`)
+    const rows = this.#rows.filter(
+      ({ region, gone }) => !gone && (where === null || this.#isElsewhere(region)),
+    )
+    const total = rows.reduce((sum, row) => sum + row.amount, 0)
+    const truth = `[${rows.length}.0, ${total}.0]`
+    if (sums !== truth) this.broken.push(`${what}: ${sums} is read, ${truth} is true`)
+  }
+
+  /** Tells whether a region is other than the north, as the database compares texts. */
+  #isElsewhere(region: string | null): boolean {
+    if (region === null) return false
+    return (this.#kind === 'mysql' ? region.toLowerCase() : region) !== 'north'
   }
 
   /** Returns the rows that count before `where`. */
@@ -423,6 +481,8 @@ class History {
       (row.region === null || row.region.toLowerCase() === 'north')
     )
       return false
+    // A block has each row, or counts it.
+    if (recipe.shape.statistics.length === 0) return true
     // A row may hold no extreme, no new region and no amount of the region north.
     return recipe.shape.statistics.some(({ kind }) => kind === 'rows' || kind === 'count' || kind === 'sum')
   }

@@ -1,8 +1,10 @@
-/** Attaches a series of a metric whose days are kept, or the results of its tests, as a table of the engine. */
+/** Attaches a series of a metric whose days are kept, the results of its tests, or the rows of a block, as a table of the engine. */
 import type { Cell } from '@assay/model/insight'
-import { VARCHAR } from '@duckdb/node-api'
+import { type DuckDBType, VARCHAR } from '@duckdb/node-api'
 import { describeQuery, type Engine, execute, identifier } from '../duckdb/duckdb.ts'
+import type { RemoteColumn } from '../sources/kind.ts'
 import type { QuerySource } from '../sources/query.ts'
+import { LooseNumeric, LooseValues } from '../sources/rows/loose-values.ts'
 import type { Attached } from '../sources/source.ts'
 import { There } from '../sources/there.ts'
 import { stepOf } from './days.ts'
@@ -27,7 +29,8 @@ export async function attachSeries(
   const series = await Series.open(options, keeping, there)
   const { source, peek } = options
   const { partitions, rule } = source.query!
-  const made = await (partitions!.untimed ? testsOf(series, options) : seriesOf(series, options))
+  const make = partitions!.untimed ? testsOf : partitions!.day === undefined ? seriesOf : rowsOfBlock
+  const made = await make(series, options)
   await write(engine, source.name, made)
   const { name: connection, kind } = there.connection
   const { bytes } = there.asked().takeStatements()
@@ -57,12 +60,43 @@ async function seriesOf(series: Series, { source }: QuerySource): Promise<Made> 
   return {
     columns: [
       ['time', grain === 'hour' ? 'timestamp' : 'date'],
-      ...by.map((name, index) => [name, series.types[index]!] as const),
+      ...by.map((name, index) => [name, series.columns[index]!.type.toString()] as const),
       ...statistics.map((_, index) => [statisticName(index), 'double'] as const),
     ],
     rows: merged.rows(),
     doubt: kept.doubt,
   }
+}
+
+/** Returns the rows of a block. Where the database knows no type of a column, its values decide. */
+async function rowsOfBlock(series: Series): Promise<Made> {
+  const { merged, kept } = await series.merged((step) => step)
+  const rows = merged.rows().map(([, ...cells]) => cells)
+  const typeOf = ({ type }: RemoteColumn, index: number): DuckDBType => {
+    const kind = series.kinds[index]
+    if (kind !== 'number' && kind !== 'loose') return type
+    const cells = rows.map((row) => row[index]!).filter((cell) => cell !== null)
+    return kind === 'number' ? ofNumbers(cells) : ofValues(cells)
+  }
+  series.told.note ??= kept.doubt
+  return {
+    columns: series.columns.map((column, index) => [column.name, typeOf(column, index).toString()]),
+    rows,
+    doubt: kept.doubt,
+  }
+}
+
+function ofNumbers(cells: readonly Cell[]): DuckDBType {
+  const loose = new LooseNumeric()
+  for (const cell of cells) loose.note(textOf(cell))
+  return loose.settled()
+}
+
+function ofValues(cells: readonly Cell[]): DuckDBType {
+  const loose = new LooseValues()
+  for (const cell of cells)
+    loose.note(typeof cell === 'number' ? (Number.isInteger(cell) ? BigInt(cell) : cell) : textOf(cell))
+  return loose.settled()
 }
 
 /** Returns one row, as the statement that tests all rows gives it. */

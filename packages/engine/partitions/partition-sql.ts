@@ -131,7 +131,7 @@ export function partitionedTests(metric: Metric): PartitionedQuery | null {
 }
 
 /** Returns SQL of an extreme, null for no rows. ClickHouse gives 1970 for no rows. */
-const extreme = (name: 'min' | 'max', time: string): string =>
+export const extreme = (name: 'min' | 'max', time: string): string =>
   `case when count(${time}) > 0 then ${name}(${time}) end`
 
 function firstDay(metric: Metric, dialect: Dialect): string {

@@ -14,14 +14,18 @@ import { tooMuch } from '../sources/foreseen.ts'
 import type { RemoteColumn } from '../sources/kind.ts'
 import type { PushedRule } from '../sources/pushed-rule.ts'
 import type { QuerySource } from '../sources/query.ts'
+import { vetNames } from '../sources/rows/create-table.ts'
 import { SourceError } from '../sources/source.ts'
 import type { Bound, There } from '../sources/there.ts'
 import { DAYS_MOST, daysOf, missing, openFrom, partsOf, type Stretch } from './days.ts'
 import { type KeptSeries, NOTHING_KEPT, type PartitionKeeper, type Recipe } from './keeper.ts'
 import { FROM, UNTIL } from './partition-sql.ts'
 import {
+  type Gathered,
   type KeptRow,
+  type KeyKind,
   keyName,
+  Listed,
   Merged,
   rowsOf,
   type Shape,
@@ -81,8 +85,8 @@ export class Series {
   #rule: PushedRule = { sql: null, variables: [], values: {} }
   #shape: Shape = { keys: [], statistics: [] }
   #wide: boolean[] = []
-  /** The types of the keys, in the words of the engine. */
-  types: string[] = []
+  /** The columns of the keys; of a block, all its columns. */
+  columns: RemoteColumn[] = []
   #key = ''
   /** Whether the keeper takes no more days. */
   #isRefused = false
@@ -109,23 +113,10 @@ export class Series {
 
   async #learn(): Promise<void> {
     const { connection } = this.#there
-    const { by, statistics, rules } = this.#query
+    const { rules, day } = this.#query
     this.#rule = await this.#there.rule()
-    const none = statistics.map(() => false)
-    const text = this.#query.rowsFor(connection.kind, ALL, none, this.#rule.sql)
-    const found = await this.#there.columnsOf(text, this.#bound())
-    const columns = new Map(found.map((column) => [column.name, column]))
-    const keys = by.map((_, index) => columns.get(keyName(index))!)
-    const values = statistics.map((_, index) => columns.get(valueName(index)))
-    this.types = keys.map(({ type }) => type.toString())
-    this.#wide = values.map((value, index) => statistics[index] === 'sum' && isWide(value))
-    this.#shape = {
-      keys: this.types.map((type) => type === 'VARCHAR'),
-      statistics: statistics.map((kind: StatisticKind, index) => ({
-        kind,
-        binary: kind === 'sum' && isBinary(values[index], connection.kind),
-      })),
-    }
+    if (day === undefined) await this.#learnValues()
+    else await this.#learnRows(day)
     const { sql, parameters } = await this.#there.boundText(this.#text(CLOSED), this.#bound())
     const { source, template } = this.#options
     this.#recipe = {
@@ -144,6 +135,57 @@ export class Series {
     this.#key = createHash('sha256').update(identity).digest('hex')
   }
 
+  /** Learns the columns of the keys and values of a metric. */
+  async #learnValues(): Promise<void> {
+    const { connection } = this.#there
+    const { by, statistics } = this.#query
+    const none = statistics.map(() => false)
+    const text = this.#query.rowsFor(connection.kind, ALL, none, this.#rule.sql, this.#block)
+    const found = await this.#there.columnsOf(text, this.#bound())
+    const columns = new Map(found.map((column) => [column.name, column]))
+    this.columns = by.map((_, index) => columns.get(keyName(index))!)
+    const values = statistics.map((_, index) => columns.get(valueName(index)))
+    this.#wide = values.map((value, index) => statistics[index] === 'sum' && isWide(value))
+    this.#shape = {
+      keys: this.columns.map(isText),
+      statistics: statistics.map((kind: StatisticKind, index) => ({
+        kind,
+        binary: kind === 'sum' && isBinary(values[index], connection.kind),
+      })),
+    }
+  }
+
+  /** Learns the columns of a block, one of which holds its days. */
+  async #learnRows(day: string): Promise<void> {
+    this.columns = await this.#there.columnsOf(this.#there.text)
+    vetNames(this.columns)
+    const names = this.columns.map(({ name }) => name)
+    for (const name of [day, this.#query.rules.changed ?? day])
+      if (!names.includes(name))
+        throw new SourceError(
+          `The query has no column "${name}", by which its days are kept: name one of ${names.join(', ')}.`,
+        )
+    for (const { name, type } of this.columns)
+      if (
+        !/^(?:U?\w*INT(?:EGER)?|DECIMAL\(.*\)|FLOAT|DOUBLE|BOOLEAN|VARCHAR|UUID|DATE|TIME.*)$/.test(`${type}`)
+      )
+        throw new SourceError(
+          `The column "${name}" is ${type}, which is not kept by day: cast it to text in the query.`,
+        )
+    const { strict } = dialectOf(this.#there.connection.kind)
+    this.#shape = { keys: this.columns.map((column) => kindOfKey(column, strict)), statistics: [] }
+  }
+
+  /** The kinds of the keys. */
+  get kinds(): readonly KeyKind[] {
+    return this.#shape.keys
+  }
+
+  /** The query of a block, and its columns. */
+  get #block(): { text: string; columns: string[] } {
+    return { text: this.#there.text, columns: this.columns.map(({ name }) => name) }
+  }
+
   /** Returns the bounds of the days, and the values of the rule. */
   #bound(days: Readonly<Record<string, string | null>> = {}): Bound {
     const { variables, values } = this.#rule
@@ -151,13 +193,13 @@ export class Series {
   }
 
   #changedSql(): string {
-    return this.#query.changedFor(this.#there.connection.kind)
+    return this.#query.changedFor(this.#there.connection.kind, this.#there.text)
   }
 
   /** Returns the statement that adds up the rows of a window. */
   #text(window: PartitionWindow): string {
     const { kind } = this.#there.connection
-    const rows = this.#query.rowsFor(kind, window, this.#wide, this.#rule.sql)
+    const rows = this.#query.rowsFor(kind, window, this.#wide, this.#rule.sql, this.#block)
     return printSelect(selectOf(rows, this.#shape), dialectOf(kind))
   }
 
@@ -184,8 +226,8 @@ export class Series {
   }
 
   /** Returns the days in their order: those that were kept, those that are read now, and those that are open. */
-  async merged(stepOf: (step: string) => string): Promise<{ merged: Merged; kept: KeptSeries }> {
-    const merged = new Merged(this.#shape, stepOf)
+  async merged(stepOf: (step: string) => string): Promise<{ merged: Gathered; kept: KeptSeries }> {
+    const merged = this.#query.day === undefined ? new Merged(this.#shape, stepOf) : new Listed()
     if (this.#options.peek) return { merged, kept: NOTHING_KEPT }
     const scope = await this.#scope()
     const { known, changed, first, closed, rest } = scope
@@ -242,7 +284,7 @@ export class Series {
   }
 
   /** Adds the rows of each closed day. */
-  async #closed(stretch: Stretch, { changed, first }: Scope, merged: Merged): Promise<void> {
+  async #closed(stretch: Stretch, { changed, first }: Scope, merged: Gathered): Promise<void> {
     const known = await this.#find(stretch)
     const days = new Map<string, KeptRow[]>()
     const isKept = (day: string): boolean => known.days[day] !== undefined && !changed.has(day)
@@ -257,7 +299,7 @@ export class Series {
     for (const day of daysOf(stretch)) this.#add(merged, days.get(day)!)
   }
 
-  #add(merged: Merged, rows: readonly KeptRow[]): void {
+  #add(merged: Gathered, rows: readonly KeptRow[]): void {
     merged.add(rows)
     const { connection } = this.#there
     const { rows: most } = connection.limits
@@ -301,7 +343,8 @@ export class Series {
   /** Returns the first of all days, at most the first open day. */
   async #first(known: KeptSeries, changed: ReadonlySet<string>, open: string): Promise<string> {
     if (known.first !== null) return [known.first, ...changed].reduce(earlier)
-    const [row] = await this.#there.answered(this.#query.firstFor(this.#there.connection.kind))
+    const sql = this.#query.firstFor(this.#there.connection.kind, this.#there.text)
+    const [row] = await this.#there.answered(sql)
     const first = row?.first ?? null
     // Days before an open one may get rows as well.
     return first === null ? open : earlier(textOf(first).slice(0, 10), open)
@@ -368,6 +411,14 @@ function byDay(stretch: Stretch, rows: readonly KeptRow[]): Map<string, KeptRow[
     day.push(row)
   }
   return days
+}
+
+const isText = ({ type }: RemoteColumn): boolean => type.toString() === 'VARCHAR'
+
+function kindOfKey(column: RemoteColumn, strict: boolean): KeyKind {
+  const isOpen = column.settle !== undefined || column.numeric === true
+  if (!isOpen) return isText(column)
+  return strict ? 'number' : 'loose'
 }
 
 const INTEGERS = /^U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?$/

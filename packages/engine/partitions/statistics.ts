@@ -19,6 +19,7 @@ import {
   type Expression,
   type From,
   finite,
+  given,
   least,
   minus,
   most,
@@ -37,10 +38,16 @@ export const STEP = 'step of metric'
 export const keyName = (index: number): string => `key ${index}`
 export const valueName = (index: number): string => `value ${index}`
 
-/** How the rows of a query are added up. */
+/**
+ * `loose`: the values decide the type, not the column. `number`: a decimal, whose zeros at the end depend on the other
+ * rows of an answer.
+ */
+export type KeyKind = boolean | 'loose' | 'number'
+
+/** How the rows of a query are added up. Without statistics they are kept as they are. */
 export interface Shape {
-  /** Tells for each key whether it is a text. */
-  keys: readonly boolean[]
+  /** The kind of each key: a text (true), a value of another type (false), or one that only a block has. */
+  keys: readonly KeyKind[]
   statistics: readonly { kind: StatisticKind; binary: boolean }[]
 }
 
@@ -61,6 +68,14 @@ const SMALLEST = 2 ** -61
 export function selectOf(rows: string, { keys, statistics }: Shape): Select {
   const groups: Record<string, Expression> = { 'step shown': column(STEP) }
   const list: Record<string, Expression> = {}
+  if (statistics.length === 0) {
+    for (const [index, kind] of keys.entries()) {
+      const key = column(keyName(index))
+      // A case has no type but that of its values.
+      list[`shown ${index}`] = kind === true ? shown(key) : kind === 'loose' ? where(given(key), key) : key
+    }
+    return { from: { query: rows }, list: { ...groups, ...list } }
+  }
   for (const [index, isText] of keys.entries()) {
     const key = column(keyName(index))
     groups[`group ${index}`] = isText ? bytes(key) : key
@@ -79,8 +94,8 @@ export function selectOf(rows: string, { keys, statistics }: Shape): Select {
   }
   const added: Select = { from: cut({ query: rows }, { keys, statistics }), keys: groups, list }
   // Groups are made by bytes, which are not shown.
-  const given = ['step shown', ...Object.keys(list)]
-  return { from: { select: added }, list: Object.fromEntries(given.map((name) => [name, column(name)])) }
+  const asked = ['step shown', ...Object.keys(list)]
+  return { from: { select: added }, list: Object.fromEntries(asked.map((name) => [name, column(name)])) }
 }
 
 const piece = (index: number, part: string): string => `${part} of ${index}`
@@ -141,9 +156,20 @@ export function rowsOf(answers: readonly Answer[], { keys, statistics }: Shape):
       if (kind !== 'sum') return numberOf(n)
       return [numberOf(n), binary ? joined(row, index) : exact(row[`sum ${index}`] ?? null)]
     })
-    return [stepText(row['step shown']), keys.map((_, index) => row[`shown ${index}`] ?? null), kept]
+    return [
+      stepText(row['step shown']),
+      keys.map((kind, index) => keptCell(row[`shown ${index}`] ?? null, kind)),
+      kept,
+    ]
   })
   return rows.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
+}
+
+/** Returns the cell as JSON can hold it. */
+function keptCell(cell: Cell, kind: KeyKind): Cell {
+  if (typeof cell === 'number' && !Number.isFinite(cell)) return String(cell)
+  if (kind !== 'number' || typeof cell !== 'string' || !cell.includes('.')) return cell
+  return cell.replace(/0+$/, '').replace(/\.$/, '')
 }
 
 const keyOf = ([step, keys]: KeptRow): string => JSON.stringify([step, keys])
@@ -179,8 +205,32 @@ function joined(row: Answer, index: number): string {
   return sum.toString()
 }
 
+/** Takes kept rows, and gives those of the whole series: a step, keys and statistics each. */
+export interface Gathered {
+  readonly size: number
+  add(rows: readonly KeptRow[]): void
+  rows(): Cell[][]
+}
+
+/** Gathers rows as they are. */
+export class Listed implements Gathered {
+  readonly #rows: Cell[][] = []
+
+  add(rows: readonly KeptRow[]): void {
+    for (const [step, keys] of rows) this.#rows.push([step, ...keys])
+  }
+
+  get size(): number {
+    return this.#rows.length
+  }
+
+  rows(): Cell[][] {
+    return this.#rows
+  }
+}
+
 /** Adds up kept rows, under the step that `stepOf` gives to each. */
-export class Merged {
+export class Merged implements Gathered {
   readonly #shape: Shape
   readonly #stepOf: (step: string) => string
   readonly #rows = new Map<string, { step: string; keys: readonly Cell[]; totals: Total[] }>()

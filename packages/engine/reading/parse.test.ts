@@ -272,6 +272,32 @@ test('fences with bad names, without an end or with text behind are faults', () 
   assert.deepEqual(places(parse('---\ntitle: x\n').faults), ['1:1 unclosed_front_matter'])
 })
 
+test('what stands after an SQL block says where it runs and by which days it is kept, or is a fault with the remedy', () => {
+  const block = (after: string) => parse(`\`\`\`sql daily at: shop${after}\nselect 1\n\`\`\`\n`)
+  const kept = (after: string) => block(after).template?.sources[0]?.query?.partitions?.rules
+  assert.equal(block('').template!.sources[0]!.stays, true)
+  assert.deepEqual(kept(' day: paid_on reopen: 3d deletes: none'), {
+    reopen_days: 3,
+    deletes: 'none',
+    changed: null,
+  })
+  assert.equal(kept(' day: paid_on changed: at reopen: 0d deletes: marked')!.changed, 'at')
+  for (const wrong of [
+    ' day: paid_on',
+    ' day: paid_on reopen: 3 deletes: none',
+    ' day: paid_on reopen: 3d deletes: some',
+    ' day: paid_on reopen: 3d deletes: marked',
+    ' day: paid_on reopen: 3d deletes: none changed: at',
+    ' day: paid_on day: sent_on reopen: 3d deletes: none',
+    ' day: paid_on reopen: 3d deletes: none keep: all',
+    ' day: paid_on reopen: 3d deletes: none, please',
+  ]) {
+    const [fault] = block(wrong).faults
+    assert.equal(fault?.code, 'leftover_text', wrong)
+    assert.match(fault.remedy, /day: COLUMN reopen: 3d deletes: none, or deletes: marked changed: COLUMN/)
+  }
+})
+
 test('two blocks or a block and a source cannot share a name', () => {
   const { faults } = parse(
     '---\nsources: { a: { file: a.csv } }\n---\n```sql a\nselect 1\n```\n```sql b\nselect 1\n```\n```sql b\nselect 2\n```\n',

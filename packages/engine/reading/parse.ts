@@ -61,7 +61,8 @@ export function parseTemplate(input: ParseInput): Parsed {
   faults.unshift(...pieces.faults)
   const names = namesOf(settings, pieces.fences)
   faults.push(...queryLiquid(settings, names))
-  const context: BlockContext = { names, settings, partials: input.partials, sources: [], faults }
+  const { template_id, partials: metrics } = input
+  const context: BlockContext = { template_id, names, settings, partials: metrics, sources: [], faults }
   const blocks = pieces.fences.map((fence) => readBlock(fence, context)).filter((block) => block !== null)
   if (settings) checkNames(settings, pieces.fences, faults)
   const cycle = partialCycle(partials)
@@ -172,6 +173,7 @@ function queryLiquid(settings: FrontMatter | null, names: Names): Fault[] {
 }
 
 interface BlockContext {
+  template_id: string
   names: Names
   settings: FrontMatter | null
   /** All known metrics, so that a fault can name the nearest one. */
@@ -243,7 +245,8 @@ function readBlock(fence: Fence, context: BlockContext): Block | null {
     return null
   }
   if (fence.kind === 'sql' && fence.at !== null) {
-    context.sources.push(queryThere(fence, fence.at, positionOf))
+    const { template_id } = context
+    context.sources.push(queryThere(fence, { connection: fence.at, template_id }, positionOf))
     return null
   }
   if (fence.kind === 'sql') return { kind: 'sql', name: fence.name, sql: fence.text, line: fence.line }

@@ -24,7 +24,8 @@ import { catalogOfMethods } from '../reading/methods-on-demand.ts'
 import { bindOptions, withDefaults } from '../reading/options.ts'
 import { schemaFaults } from '../reading/schema-faults.ts'
 import type { AskedThere, Attached } from '../sources/source.ts'
-import { doubted } from '../verdicts/verdict.ts'
+import { doubt, doubted } from '../verdicts/verdict.ts'
+import { quoted } from '../verdicts/words.ts'
 import { Extents } from './extent.ts'
 import { failAt } from './failure.ts'
 import { MetricTests } from './metric-tests.ts'
@@ -266,9 +267,13 @@ function askedBy({ sources }: BlockRun, { of }: AnalysisBlock): Pick<BlockLineag
 /** Returns the doubts from reading the files behind an analysis. */
 function doubtsOfData(run: BlockRun, block: AnalysisBlock, columns: readonly Column[]): Doubt[] {
   const behind = [...run.sources].filter(([name]) => isBehind(run, block.of, name))
-  return behind.flatMap(([name, { lineage, readings = [] }]) => {
+  return behind.flatMap(([name, { lineage, readings = [], doubt: differing }]) => {
     const { bad_rows = 0, sheet, encoding } = lineage.dialect ?? {}
     const left = badRowsDoubt(name, bad_rows)
+    // Those of a metric are among the doubts of its tests.
+    const isBlock = run.template.sources.some((one) => one.name === name && one.query?.partitions?.day)
+    if (isBlock && differing !== undefined)
+      left.push(doubt('kept_days_differ', `The rows of ${quoted(name)} may be wrong: ${differing}`))
     if (block.method !== 'profile') return left
     const ofFile = [...sheetDoubt(name, sheet), ...encodingDoubt(name, encoding)]
     return [...left, ...ofFile, ...profileDoubts(readings, columns)]

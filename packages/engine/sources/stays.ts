@@ -7,6 +7,7 @@ import type { Source } from '@assay/model/template'
 import { dialectOf } from '../dialects/engines.ts'
 import type { Position } from '../language/fault.ts'
 import type { Fence } from '../language/fences.ts'
+import { blockQuery } from '../partitions/block-days.ts'
 
 const CONNECTION = new RegExp(CONNECTION_NAME)
 
@@ -26,17 +27,23 @@ export function tableThere(of: string, known: ReadonlySet<string>, position: Pos
   }
 }
 
-/** Returns the query of a fence, in the SQL of its database. */
+/**
+ * Returns the query of a fence, in the SQL of its database. If its days are kept, its rows come here: those that are not
+ * kept yet.
+ */
 export function queryThere(
-  { name, text, line, opening }: Fence,
-  connection: string,
+  { name, text, line, opening, days }: Fence,
+  { connection, template_id }: { connection: string; template_id: string },
   positionOf: (offset: number) => Position,
 ): Source {
   const placeOf = (offset: number): Position => {
     const position = positionOf(offset)
     return { line: line + position.line - 1, column: position.column }
   }
-  return { ...sourceOf(name, connection, opening), query: { text, placeOf } }
+  const source = sourceOf(name, connection, opening)
+  if (days === null) return { ...source, query: { text, placeOf } }
+  const partitions = blockQuery(template_id, name, days)
+  return { ...source, stays: false, query: { text, placeOf, partitions } }
 }
 
 function sourceOf(name: string, connection: string, { line, column }: Position): Omit<Source, 'query'> {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, test } from 'node:test'
+import { keptBlocks } from '@assay/engine/partitions/block-days'
 import { FakeClock } from '@assay/model/clock'
 import { CONNECTION_LIMITS } from '@assay/model/connection-kinds'
 import { openStore } from '@assay/store/open'
@@ -172,4 +173,52 @@ test('a run reads what is new, an audit finds what was changed, and a run over n
   const again = await run()
   assert.deepEqual([again.days.kept, again.rows[0]![1], again.rows[11]![1]], [0, 1.1, 12.1])
   assert.doesNotMatch(JSON.stringify(again.findings.analyses.change), /kept_days_differ/)
+})
+
+test('a query of a block keeps its rows by day, a run reads what is new, and an audit finds what was changed', async () => {
+  const template = templateOf(
+    '```sql daily at: shop day: day reopen: 2d deletes: none\nselect date(paid_at) as day, sum(amount) as amount, count(*) as n from orders group by date(paid_at); -- by day\n```\n\n```sql last\nselect max(day) as day, sum(n)::bigint as n, sum(amount) as amount from daily\n```\n\n```analysis amounts\nmethod: describe\nof: daily\nvalue: amount\n```\n\n# Orders\n\n{{ last[0].n }}\n',
+  )
+  const keeper = createKeeper({ store, files: files() }, workspace_id)
+  const runBlock = async () => {
+    const findings = findingsOf(
+      await bench.run(template, {}, { connections: { ...accessOf(shop()), keeper } }),
+    )
+    const [day, n] = findings.tables.last!.rows[0]!
+    const told = JSON.stringify(findings.analyses.amounts)
+    return { day, n, kept: findings.lineage.sources[0]!.remote!.days!.kept, told }
+  }
+  const [name] = keptBlocks(template)
+  assert.equal(name, `${template.template_id}/daily`)
+  const first = await runBlock()
+  database.exec("insert into orders values ('2026-01-14 12:00:00', 3), (null, 2)")
+  const second = await runBlock()
+  assert.deepEqual([first.day, first.kept, second.kept], ['2026-01-14', 0, 12])
+  assert.equal(second.n, Number(first.n) + 2)
+  const { kept, reads } = await foreseen(template)
+  assert.deepEqual([kept, reads.length], [12, 1])
+
+  database.exec("delete from orders where amount > 1 and paid_at < '2026-01-13'")
+  assert.equal((await runBlock()).n, second.n)
+  clock.advance(DAY_MS + 1)
+  assert.ok((await audit()) > 0)
+  const doubted = await runBlock()
+  assert.equal(doubted.kept, 11)
+  assert.match(doubted.told, /"kept_days_differ"/)
+  assert.match(doubted.told, /The rows of .{1,3}daily.{1,3} may be wrong: an audit of/)
+  assert.equal(await store.dropKeptDays({ workspace_id, metrics: [name] }), 1)
+  assert.equal((await runBlock()).kept, 0)
+})
+
+test('a query without the column of its days is refused with the columns that it has', async () => {
+  const source = (column: string) =>
+    templateOf(
+      `\`\`\`sql daily at: shop day: ${column} reopen: 2d deletes: none\nselect amount, paid_at from orders\n\`\`\`\n\n\`\`\`sql all_rows\nselect count(*) as n from daily\n\`\`\`\n\n# Orders\n\n{{ all_rows[0].n }}\n`,
+    )
+  const result = await bench.run(source('day'), {}, { connections: accessOf(shop()) })
+  assert.ok(result.status === 'failed', result.status)
+  assert.match(
+    result.error.detail,
+    /no column "day", by which its days are kept: name one of amount, paid_at/,
+  )
 })

@@ -4,6 +4,7 @@
  */
 
 import { metricsRead } from '@assay/engine/metrics/names'
+import { keptBlocks } from '@assay/engine/partitions/block-days'
 import { tagOfJob } from '@assay/model/entity-tag'
 import { AppError, notFound } from '@assay/model/errors'
 import { ENDINGS, isFinal, JOB_STATUSES, type Job, JobView, jobView } from '@assay/model/job'
@@ -80,7 +81,7 @@ export const createJob = operation({
       full: Type.Optional(
         Type.Boolean({
           description:
-            'Drops the days that are kept of the metrics of the template, so that the run reads all; default false',
+            'Drops the days that are kept of the metrics and blocks of the template, so that the run reads all; default false',
         }),
       ),
     }),
@@ -122,7 +123,7 @@ export const createJob = operation({
     if (body.payload.full === true)
       await services.store.dropKeptDays({
         workspace_id,
-        metrics: metricsRead(template.source, variables),
+        metrics: [...metricsRead(template.source, variables), ...keptBlocks(template.source)],
       })
     request.trace?.job('job created', { assignment_id, workspace_id, template_id })
     const plain = preferred(request.headers.accept, ['application/json', 'text/plain']) === 'text/plain'
