@@ -272,6 +272,13 @@ export class ValuePrinter {
     return truth(`(${this.print(tree.child!).sql} in (${sql}))`)
   }
 
+  /** Returns the number of rows of a frame that ends before the present row. */
+  #rowsBefore({ end_expr: end }: Tree): number {
+    const rows = end?.class === 'CONSTANT' ? end.value?.value : undefined
+    if (typeof rows !== 'number') throw new NotAsked('a frame')
+    return rows
+  }
+
   #window(tree: Tree): Printed {
     const parts = (tree.partitions ?? []).map((one) => this.print(one).sql)
     const orders = (tree.orders ?? []).map(({ type, expression }) =>
@@ -281,6 +288,9 @@ export class ValuePrinter {
       ...(parts.length > 0 ? [`partition by ${parts.join(', ')}`] : []),
       ...(orders.length > 0 ? [`order by ${orders.join(', ')}`] : []),
       ...(tree.end === 'CURRENT_ROW_ROWS' ? ['rows unbounded preceding'] : []),
+      ...(tree.end === 'EXPR_PRECEDING_ROWS'
+        ? [`rows between unbounded preceding and ${this.#rowsBefore(tree)} preceding`]
+        : []),
     ].join(' ')
     if (tree.type === 'WINDOW_LAG' && parts.length === 0 && orders.length === 1) {
       const one = this.print(tree.children![0]!)

@@ -26,6 +26,7 @@ export interface Tree {
   orders?: TreeOrder[]
   start?: string
   end?: string
+  end_expr?: Tree
   identifier?: string
   input?: Tree
   lower?: Tree

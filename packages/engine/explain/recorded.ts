@@ -14,7 +14,7 @@ import { bindPlain } from '../duckdb/bindings.ts'
 import { type Engine, identifier, readRows } from '../duckdb/duckdb.ts'
 import type { AskedThere } from '../sources/source.ts'
 import type { There } from '../sources/there.ts'
-import type { Answer } from '../sufficient/ask.ts'
+import type { Answer, DayCount } from '../sufficient/ask.ts'
 
 /** `onMoved` is called with the words of the first block that needs the rows here. */
 export interface RecordedOptions {
@@ -26,6 +26,7 @@ export class Recorded {
   readonly #engine: Engine
   readonly #there: There
   readonly #options: RecordedOptions
+  readonly #days = new Map<string, readonly DayCount[]>()
   #statements: ExplainedStatement[] = []
 
   constructor(engine: Engine, there: There, options: RecordedOptions) {
@@ -52,6 +53,7 @@ export class Recorded {
       ask: (select) => this.#ask(select),
       query: (sql, values, columns) => this.#query(sql, values, columns),
       bring: (what) => this.#options.onMoved(what),
+      days: this.#days,
       takeStatements: () => ({ sql: [], rows: 0, bytes: 0 }),
     }
   }

@@ -229,6 +229,8 @@ export async function runAnalysis(
 const printedThere = (plain: Relation, asked: AskedThere): Relation => ({
   ...plain,
   unordered: true,
+  strict: asked.strict === true,
+  noteDays: (column, days) => void asked.days.set(column, days),
   query: (sql, values = {}) => asked.query(sql, values, plain.columns),
 })
 

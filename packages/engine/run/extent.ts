@@ -10,6 +10,7 @@ import type { Extent, LastStep } from '../methods/shared/method.ts'
 import { clock, clockSql, cutDays, type DayRows, endsEarly } from '../methods/shared/time/cut-days.ts'
 import { dueDays } from '../methods/shared/time/due.ts'
 import type { Attached } from '../sources/source.ts'
+import type { DayCount } from '../sufficient/ask.ts'
 import type { Plan } from './plan.ts'
 
 /** The most days that are read to learn their distances, and the most hours that are read to learn how an hour ends. */
@@ -90,7 +91,8 @@ export class Extents {
     const sql = `with days as (select day, count(*) as n${clocks} from ${from} group by day)
       select (min(day) over ())::varchar as first_day, day::varchar as day, n${timed ? ', first, last' : ''}
       from days order by days.day desc limit ${RECENT}`
-    const rows = await this.#rowsOf(source, sql)
+    const noted = this.#run.sources.get(source)?.asked?.days.get(column.name)
+    const rows = noted ? rowsOfDays(noted) : await this.#rowsOf(source, sql)
     const found = rows.filter(([, day]) => isDay(day as string)).toReversed()
     const first = rows[0]?.[0] as string | undefined
     if (found.length === 0 || first === undefined || !isDay(first)) return null
@@ -157,6 +159,12 @@ export class Extents {
     const minute = Math.floor((((last.start % DAY_MS) + DAY_MS) % DAY_MS) / 60_000 + last.last / 60)
     return { start: last.start, until: cut ? clock(minute) : null }
   }
+}
+
+/** Returns what the query of the days of a column gives: the first day, a day and its rows, for the last days. */
+function rowsOfDays(days: readonly DayCount[]): (readonly unknown[])[] {
+  const sorted = days.filter(([day]) => isDay(day)).toSorted(([a], [b]) => (a < b ? 1 : -1))
+  return sorted.slice(0, RECENT).map(([day, n]) => [sorted.at(-1)![0], day, n])
 }
 
 const dayRows = ([, , n, first, last]: readonly unknown[]): DayRows => ({

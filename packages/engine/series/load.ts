@@ -2,8 +2,8 @@
  * Loads a time series from a relation, in order of time: one value a time, at most 50,000 of them. Rows without a time
  * or a finite value are left out and counted. If a time occurs more than once, its values are averaged, with a note.
  */
-import type { Doubt } from '@assay/model/insight'
-import { cellSql, isNumeric, isZoned, numberSql, timeColumn } from '../methods/shared/columns.ts'
+import type { Column, Doubt } from '@assay/model/insight'
+import { cellSql, columnOf, isNumeric, isZoned, numberSql, timeColumn } from '../methods/shared/columns.ts'
 import { quote, type Relation } from '../methods/shared/method.ts'
 import { count } from '../methods/shared/sentence.ts'
 import { leftOut } from '../verdicts/common-doubts.ts'
@@ -75,6 +75,8 @@ export async function loadSeries(
     position: `case when ${present} then ${position} end`,
     wall: zoned ? `epoch_us(timezone('${zone}', ${name})) / 86400000000.0::double` : 'null::double',
     value: numberSql(table, 'value', value),
+    dates: column.type === 'date' ? column.name : null,
+    exact: isExact(columnOf(table, 'value', value)),
   })
   const distinct = rows.length
   const doubts = leftOut(left, 'without a time or a number')
@@ -103,6 +105,9 @@ export async function loadSeries(
       )
     : plain
 }
+
+/** Tells whether all values of a column are finite. */
+const isExact = ({ type }: Column): boolean => type === 'integer' || type === 'decimal'
 
 /** The least step, in days, that does not show the hour. */
 export const HOURLY = 0.5

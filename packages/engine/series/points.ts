@@ -17,6 +17,10 @@ export interface PointsSql {
   position: string
   wall: string
   value: string
+  /** The name of the column of times if it holds dates; null if not. */
+  dates: string | null
+  /** Whether the value is a whole number or a decimal, which is always finite. */
+  exact: boolean
 }
 
 export interface Points {
@@ -57,13 +61,13 @@ async function askedTwice(table: Relation, { label, position, wall, value }: Poi
 /** Resolves to null if there are too many times, or if a sum overflows, which some databases refuse. */
 async function askedOnce(
   table: Relation,
-  { name, label, position, wall, value }: PointsSql,
+  { name, label, position, wall, value, dates, exact }: PointsSql,
 ): Promise<Points | null> {
-  const kept = 'filter (isfinite(v))'
+  const kept = exact && table.strict === true ? '' : 'filter (isfinite(v))'
   const found = await table
     .query(
       `with r as (select ${name}, ${value} as v from ${table.relation}),
-       g as (select ${name}, count(*) as total, count(*) ${kept} as n, favg(v) ${kept} as mean, max(abs(v)) ${kept} as largest
+       g as (select ${name}, count(*) as total, count(v) ${kept} as n, favg(v) ${kept} as mean, max(abs(v)) ${kept} as largest
          from r group by ${name})
        select ${label} as time, ${position} as pos, ${wall} as wall, total, n, mean, largest from g order by pos limit ${MAX_POINTS + 2}`,
     )
@@ -72,6 +76,11 @@ async function askedOnce(
       throw error
     })
   if (!found || found.length > MAX_POINTS) return null
+  if (dates !== null)
+    table.noteDays?.(
+      dates,
+      found.flatMap((row) => (row.pos === null ? [] : [[row.time as string, row.total as number]])),
+    )
   const timed = found.filter((row) => row.pos !== null && (row.n as number) > 0)
   if (!timed.every((row) => Number.isFinite(row.mean))) return null
   const sum = (of: readonly Record<string, Cell>[], field: 'n' | 'total'): number =>

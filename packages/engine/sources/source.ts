@@ -3,7 +3,7 @@ import type { OpenConnection } from '@assay/model/connection'
 import type { FoundColumn } from '@assay/model/dialect'
 import type { Column, SourceLineage } from '@assay/model/insight'
 import type { Values } from '../dialects/print-tree.ts'
-import type { Answer, Asked } from '../sufficient/ask.ts'
+import type { Answer, Asked, DayCount } from '../sufficient/ask.ts'
 
 /** A source whose rows are in the engine, under its name, as a table or as a view over `paths`. */
 export interface Attached {
@@ -36,6 +36,8 @@ export interface AskedThere extends Asked {
    * reads them, in words.
    */
   bring(what: string): Promise<void>
+  /** All days of columns of dates with their rows, as far as an analysis has asked for them. */
+  days: Map<string, readonly DayCount[]>
 }
 
 export interface Statements {

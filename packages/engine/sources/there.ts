@@ -18,7 +18,7 @@ import { TemplateFault } from '../language/fault.ts'
 import { type BoundQuery, bindQuery, queryFaults } from '../language/remote-query.ts'
 import { type SqlSyntax, withoutEnd } from '../language/sql-clauses.ts'
 import { READER } from '../personal/sql-attributes.ts'
-import { type Answer, numberOf } from '../sufficient/ask.ts'
+import { type Answer, type DayCount, numberOf } from '../sufficient/ask.ts'
 import { Answers } from './answers.ts'
 import type { Kind, OpenOptions, Reader, RemoteColumn } from './kind.ts'
 import { kindOf } from './kinds.ts'
@@ -73,6 +73,7 @@ export class There {
   readonly plain = new Set<string>()
   /** What the kind of the connection learned, which later statements need not ask again. */
   readonly #learned = new Map<string, unknown>()
+  readonly #days = new Map<string, readonly DayCount[]>()
 
   private constructor(
     engine: Engine,
@@ -115,6 +116,7 @@ export class There {
       ask: (select) => this.#ask(select),
       query: (sql, values, columns) => this.#query(sql, values, columns),
       bring: (what) => (this.#brought ??= this.#bring(what)),
+      days: this.#days,
       takeStatements: () => {
         const sql = this.#statements
         this.#statements = []

@@ -4,6 +4,9 @@ import type { Expression, From, Select } from '../dialects/language.ts'
 
 export type Answer = Record<string, Cell>
 
+/** A day such as "2024-02-29", and the number of its rows. */
+export type DayCount = readonly [day: string, n: number]
+
 export interface Asked {
   /** The table, or the author's query. */
   from: From

@@ -86,7 +86,7 @@ async function valueSql(table: Relation, { value, success }: Asked): Promise<str
 }
 
 /** Counts the rows that have a unit and an arm, and the units with several arms. */
-export async function repeatsOf(table: Relation, unit: string, group: string) {
+async function repeatsOf(table: Relation, unit: string, group: string) {
   const [row] = await table.query(
     `select sum(rows)::double as rows, count(*) filter (arms > 1) as across from
        (select count(*) as rows, count(distinct cast(g as varchar)) as arms from
@@ -99,7 +99,7 @@ export async function repeatsOf(table: Relation, unit: string, group: string) {
  * Returns the excess kurtosis of the values `v` of `source`, each standardised by the mean and the spread of its group
  * `g`.
  */
-export async function kurtosisOf(table: Relation, source: string, scale: number): Promise<number | null> {
+async function kurtosisOf(table: Relation, source: string, scale: number): Promise<number | null> {
   const [row] = await table.query(
     `with u as (select g, v / ${double(scale)} as u from ${source} where g is not null and isfinite(v)),
        centers as (select g, favg(u) as center, max(u) - min(u) as width from u group by g),

@@ -135,27 +135,9 @@ async function countsOf(table: Relation, given: Options): Promise<Counts> {
   const width = widthOf(given.window, number)
   const rows = `rows as (select ${id} as id, ${time} as t, cast(${event} as varchar) as e from ${table.relation} where ${id} is not null),
      kept as (select * from rows where isfinite(t))`
-  const over = width === null ? '' : `and t + ${width} <= (select max(t) from kept)`
-  const parts = [rows, `step0 as (select distinct id, t as entry, t from kept where e = $step0 ${over})`]
-  for (const index of given.steps.keys()) {
-    if (index === 0) continue
-    // A step that repeats the one before needs a later row. Any other step may have a row of the same time.
-    const again = given.steps[index] === given.steps[index - 1]
-    const limit = width === null ? '' : `and t <= entry + ${width}`
-    // Takes the entry of the latest row before. Entries rise with the times of their rows. If several entries lead to
-    // one row, the latest has the most of its window left.
-    parts.push(
-      `both${index} as (select id, t, entry, ${again ? 1 : 0} as place from step${index - 1}
-        union all select id, t, null::double as entry, ${again ? 0 : 1} as place from kept where e = $step${index}),
-       step${index} as (select distinct id, entry, t from (select id, t, place,
-        max(entry) over (partition by id order by t, place rows unbounded preceding) as entry from both${index})
-        where place = ${again ? 0 : 1} and entry is not null ${limit})`,
-    )
-  }
-  const counts = given.steps.map((_, index) => `(select count(distinct id) from step${index}) as n${index}`)
-  const all = '(select count(distinct id) from kept where e = $step0) as entered'
-  const values = Object.fromEntries(given.steps.map((step, index) => [`step${index}`, step]))
-  const [row] = await table.query(`with ${parts.join(', ')} select ${counts.join(', ')}, ${all}`, values)
+  const names = [...new Set(given.steps)]
+  const values = Object.fromEntries(names.map((name_, index) => [`step${index}`, name_]))
+  const [row] = await table.query(passedSql(rows, names, given.steps, widthOf(given.window, number)), values)
   const passed = given.steps.map((_, index) => row![`n${index}`] as number)
   const missing = passed.some((n) => n === 0)
   return {
@@ -163,6 +145,46 @@ async function countsOf(table: Relation, given: Options): Promise<Counts> {
     unfinished: (row!.entered as number) - passed[0]!,
     unknown: missing ? await unknownSteps(table, rows, given) : [],
   }
+}
+
+/**
+ * Returns SQL of the number of ids that passed each step. The rows are read once (with a window once more, for their last
+ * time) and grouped by id and time, with a flag for each event. Along the times of an id each step takes the entry of the
+ * latest row before that passed the step before it. Entries rise with the times of their rows. If several entries lead to
+ * one row, the latest has the most of its window left.
+ */
+function passedSql(
+  rows: string,
+  names: readonly string[],
+  steps: readonly string[],
+  width: number | null,
+): string {
+  const flag = (step: string): string => `s${names.indexOf(step)}`
+  const flags = names.map((_, index) => `max(case when e = $step${index} then 1 else 0 end) as s${index}`)
+  const list = names.map((_, index) => `$step${index}`).join(', ')
+  const carried = ['id', 't', ...names.map((_, index) => `s${index}`)]
+  const ended = width === null ? '' : ` and t + ${width} <= (select max(t) from kept)`
+  const parts = [
+    rows,
+    `moments as (select id, t, ${flags.join(', ')} from kept where e in (${list}) group by id, t)`,
+    `passed0 as (select ${carried.join(', ')}, case when ${flag(steps[0]!)} = 1${ended} then t end as e0 from moments)`,
+  ]
+  for (const index of steps.keys()) {
+    if (index === 0) continue
+    // A step that repeats the one before needs a later row. Any other step may have a row of the same time.
+    const again = steps[index] === steps[index - 1]
+    const frame = again ? 'rows between unbounded preceding and 1 preceding' : 'rows unbounded preceding'
+    const before = [...carried, ...Array.from({ length: index }, (_, at) => `e${at}`)].join(', ')
+    const limit = width === null ? '' : ` and t <= entry + ${width}`
+    parts.push(
+      `before${index} as (select ${before}, max(e${index - 1}) over (partition by id order by t ${frame}) as entry from passed${index - 1})`,
+      `passed${index} as (select ${before}, case when ${flag(steps[index]!)} = 1${limit} then entry end as e${index} from before${index})`,
+    )
+  }
+  const each = steps.map((_, index) => `max(e${index}) as e${index}`)
+  const counts = steps.map((_, index) => `count(e${index}) as n${index}`)
+  return `with ${parts.join(', ')} select ${counts.join(', ')}, count(entered) as entered from
+     (select id, ${each.join(', ')}, max(case when ${flag(steps[0]!)} = 1 then 1 end) as entered from passed${steps.length - 1} group by id)`
 }
 
 /** Returns the steps that no row has, each with the nearest spelling that occurs. */

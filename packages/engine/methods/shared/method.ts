@@ -5,7 +5,7 @@
 import type { Cell, Column, Doubt, Outcome } from '@assay/model/insight'
 import type { MetricInfo } from '@assay/model/metric'
 import type { TSchema } from 'typebox'
-import type { Asked } from '../../sufficient/ask.ts'
+import type { Asked, DayCount } from '../../sufficient/ask.ts'
 import type { News } from '../../values/news.ts'
 import type { Meanings } from '../../verdicts/measure.ts'
 import type { Fields } from './fields.ts'
@@ -30,6 +30,10 @@ export interface Relation {
   there?: Asked
   /** Whether the rows have no order of their own, because `query` runs in a database. */
   unordered?: boolean
+  /** Whether that database holds only values of its type in a column (Dialect.strict). */
+  strict?: boolean
+  /** Notes all days of a column of dates in that database, and their rows, so that they need not be asked for again. */
+  noteDays?(column: string, days: readonly DayCount[]): void
 }
 
 /** Quotes a column's name for SQL. */

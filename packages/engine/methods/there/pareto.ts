@@ -14,7 +14,6 @@ import {
   type Expression,
   type From,
   finite,
-  least,
   most,
   type Select,
   shown,
@@ -31,7 +30,7 @@ export interface SegmentsThere {
   rows: number
   /** Rows with a finite value. */
   n: number
-  /** A power of two above every value. */
+  /** A power of two above every sum, or above every value where sums are rounded. */
   unit: number
   /** The segments: name (to be read as the column's type), sum and largest value over the unit, number of rows. */
   segments: { k: string | null; v: number; n: number; most: number }[]
@@ -69,14 +68,15 @@ async function addedThere(asked: Asked, value: Column, by: Column): Promise<Segm
   const sum = value.database_type.includes('BIGINT') ? broad(v) : digits(v)
   const found = await grouped(asked, by, {
     from: (keys) => columnsOf(asked.from, { 'value of row': column(value.name), ...keys }),
-    list: { all: counted, n: count(v), low: least(v), high: most(v), sum },
+    list: { all: counted, n: count(v), high: most(v), sum },
   })
   const rows = found.reduce((sum, row) => sum + numberOf(row.all), 0)
   const known = found.filter((row) => numberOf(row.n) > 0)
   const sums = known.map((row) => Number(row.sum))
   if (!sums.every(Number.isFinite)) return null
+  // No sum overflows, so the unit need not be above the values of a segment but its sum.
   const largest = known.reduce(
-    (most_, row) => Math.max(most_, Math.abs(numberOf(row.low)), Math.abs(numberOf(row.high))),
+    (most_, row, index) => Math.max(most_, Math.abs(sums[index]!), Math.abs(numberOf(row.high))),
     0,
   )
   const unit = powerAbove(largest)

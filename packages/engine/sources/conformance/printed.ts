@@ -111,6 +111,7 @@ export const PRINTED: Record<string, string> = {
   columns: 'method: profile',
   returns: 'method: cohorts\nid: person\ntime: day\nevery: quarter',
   steps: 'method: funnel\nid: person\nevent: event\ntime: at\nsteps: [visit, cart, order]',
+  again: 'method: funnel\nid: person\nevent: event\ntime: at\nsteps: [visit, visit, cart]\nwindow: 30 days',
   causes: 'method: drivers\nvalue: amount\ntime: day\nperiod: month\nby: [place, arm]',
   far: 'method: outliers\nvalue: amount',
 }
