@@ -2,8 +2,8 @@
  * Runs the rows and writes the table. `npm start` runs every row in its long form. `npm start -- --short` runs the
  * short form, and `--medium` the short form except for the rows of 100 million rows. `npm start -- status start` runs
  * only these rows; the other rows of the table stay as they were measured. `npm start -- sources --of MariaDB` runs
- * only this kind of source and keeps nothing. `npm start -- beside --checkout FOLDER` measures the service beside that
- * of another checkout.
+ * only this kind of source and keeps nothing. `npm start -- scale --of ClickHouse --rows 1e8` does so over so many rows,
+ * and `npm start -- beside --checkout FOLDER` measures the service beside that of another checkout.
  */
 import path from 'node:path'
 import { parseArgs } from 'node:util'
@@ -61,6 +61,7 @@ const { values, positionals } = parseArgs({
     dry: { type: 'boolean', default: false },
     of: { type: 'string', default: '' },
     checkout: { type: 'string', default: '' },
+    rows: { type: 'string', default: '' },
   },
   allowPositionals: true,
 })
@@ -72,7 +73,8 @@ if (unknown.length > 0) {
   process.exit(64)
 }
 const checkout = values.checkout && path.resolve(process.env.INIT_CWD ?? '.', values.checkout)
-const dry = values.dry || values.of !== ''
+const rows = values.rows === '' ? null : Number(values.rows)
+const dry = values.dry || values.of !== '' || rows !== null
 const chosen = ROWS.filter(({ name }) =>
   positionals.length === 0 ? name !== besideRow.name : positionals.includes(name),
 )
@@ -83,7 +85,7 @@ function isShort(row: Row): boolean {
 }
 
 async function outcomesOf(row: Row): Promise<Outcome[]> {
-  const measured = await row.run({ short: isShort(row), turns: TURNS, of: values.of, checkout })
+  const measured = await row.run({ short: isShort(row), turns: TURNS, of: values.of, checkout, rows })
   return measured.map((one) => ('turns' in one ? outcomeOf(one) : outcomeOfMissing(one)))
 }
 

@@ -18,6 +18,8 @@ export interface Form {
   of: string
   /** The folder of the other checkout of the row `beside`; empty if there is none. */
   checkout: string
+  /** The rows of the table of `scale`; null for those of the form. */
+  rows: number | null
 }
 
 export interface Row {

@@ -12,13 +12,18 @@ export const SALES = 'assay_bench_sales'
 const DAYS = 32
 const REGIONS = 20
 
+/** Queries as a person would write them for the fields that our outcomes have. */
 export interface HandWritten {
   /** The sums of each day. */
   days: string
-  /** The sums of each region. */
+  /** Of `trend`: the mean of each day, its rows and its largest value. */
+  means: string
+  /** Of `pareto`: the sum of each region, its rows and its largest value. */
   regions: string
-  /** Location, spread and shape of the amounts. */
+  /** Of `describe`: counts, location, exact quartiles of type 7, spread and shape, by the functions of the database. */
   shape: string
+  /** The same with compensated sums of powers about the mean, which keep their digits. */
+  digits: string
   /** The sums of each region of the present day. */
   today: string
 }
@@ -40,6 +45,11 @@ export interface SalesDatabase {
   start(rows: number): Promise<Sales>
 }
 
+/** The rows that ClickHouse makes at once, and the bytes of the largest part that it merges. */
+const PIECE = 50_000_000
+const MOST_IN_MEMORY = 200_000_000
+const MOST_MERGED = 1_000_000_000
+
 const today = (): string => new Date().toISOString().slice(0, 10)
 
 const clickhouse: SalesDatabase = {
@@ -57,26 +67,39 @@ const clickhouse: SalesDatabase = {
       if (!answer.ok) throw new Error(text)
     }
     const places = Array.from({ length: REGIONS }, (_, at) => `'region ${at}' = ${at}`).join(', ')
-    await send(`drop table if exists ${SALES}`)
+    await send(`drop table if exists ${SALES} sync`)
     await send(`create table ${SALES} (day Date, region Enum8(${places}), person UInt32,
       arm Enum8('control' = 0, 'new' = 1), event Enum8('visit' = 0, 'cart' = 1, 'order' = 2),
-      amount Decimal(9, 2), price Float64, won UInt8) engine MergeTree order by day`)
-    await send(`insert into ${SALES} select toDate('${today()}') - ${DAYS - 1} + intDiv(number * ${DAYS}, ${rows}),
+      amount Decimal(9, 2) codec(ZSTD(1)), price Float64 codec(ZSTD(1)), won UInt8) engine MergeTree order by day
+      settings max_bytes_to_merge_at_max_space_in_pool = ${MOST_MERGED}`)
+    // Pieces keep the memory of the engine and the room of its merges small.
+    for (let from = 0; from < rows; from += PIECE)
+      await send(`insert into ${SALES} select toDate('${today()}') - ${DAYS - 1} + intDiv(number * ${DAYS}, ${rows}),
       toInt8(h % ${REGIONS}), bitShiftRight(h, 8) % 100000 as person, toInt8(person % 2), toInt8(bitShiftRight(h, 30) % 3),
       toDecimal32(bitShiftRight(h, 32) % 20000, 2) / 100 + toDecimal32(h % ${REGIONS}, 2),
       (bitShiftRight(h, 44) % 4000) / 4, bitShiftRight(h, 50) % 10 < 3
-      from (select number, intHash64(number) as h from numbers_mt(${rows}))`)
+      from (select number, intHash64(number) as h from numbers_mt(${from}, ${Math.min(PIECE, rows - from)}))
+      settings min_insert_block_size_rows = 4000000, min_insert_block_size_bytes = 0, max_insert_threads = 1`)
+    // The values of more rows do not fit in memory. The price has 4,000 different ones, which do.
+    const quartiles =
+      rows > MOST_IN_MEMORY
+        ? 'quantilesExactWeighted(0.25, 0.5, 0.75)(price, 1)'
+        : 'quantilesExactInclusive(0.25, 0.5, 0.75)(price)'
     return {
       connection: { kind: 'clickhouse', options: { url, user, database } },
       hand: {
         days: `select day, sum(amount) from ${SALES} group by day order by day`,
-        regions: `select region, sum(amount), count(), max(amount) from ${SALES} group by region`,
-        shape: `select count(), min(price), max(price), avg(price), stddevSamp(price), skewSamp(price), kurtSamp(price),
-          quantilesExactWeighted(0.25, 0.5, 0.75)(price, 1) from ${SALES}`,
+        means: `select day, avg(toFloat64(amount)), count(), count(amount), max(abs(amount)) from ${SALES} group by day order by day`,
+        regions: `select region, sum(amount), count(), count(amount), max(amount) from ${SALES} group by region`,
+        shape: `select count(), count(price), countIf(isFinite(price)), min(price), max(price), avg(price), stddevSamp(price), skewSamp(price),
+          kurtSamp(price), ${quartiles} from ${SALES}`,
+        digits: `with (select avg(price) from ${SALES}) as m, price - m as d
+          select count(), count(price), countIf(isFinite(price)), min(price), max(price), m, sumKahan(d), sumKahan(d * d),
+          sumKahan(d * d * d), sumKahan(d * d * d * d), ${quartiles} from ${SALES}`,
         today: `select region, sum(amount), count() from ${SALES} where day >= toDate('${today()}') group by region`,
       },
       ask: (sql) => ({ kind: 'clickhouse', address: address.href, sql }),
-      close: () => send(`drop table ${SALES}`),
+      close: () => send(`drop table ${SALES} sync`),
     }
   },
 }
@@ -154,9 +177,13 @@ const postgresql: SalesDatabase = {
       },
       hand: {
         days: `select day, sum(amount) from ${SALES} group by day order by day`,
-        regions: `select region, sum(amount), count(*), max(amount) from ${SALES} group by region`,
-        shape: `select count(*), min(price), max(price), avg(price), stddev_samp(price),
-          percentile_cont(array[0.25, 0.5, 0.75]) within group (order by price) from ${SALES}`,
+        means: `select day, avg(amount), count(*), count(amount), max(abs(amount)) from ${SALES} group by day order by day`,
+        regions: `select region, sum(amount), count(*), count(amount), max(amount) from ${SALES} group by region`,
+        shape: `select count(*), count(price), min(price), max(price), avg(price), stddev_samp(price), sum((price - m) ^ 3), sum((price - m) ^ 4),
+          percentile_cont(array[0.25, 0.5, 0.75]) within group (order by price) from ${SALES}, (select avg(price) as m from ${SALES}) a`,
+        digits: `select count(*), count(price), min(price), max(price), avg(price), sum((price - m)::numeric), sum(((price - m) ^ 2)::numeric),
+          sum(((price - m) ^ 3)::numeric), sum(((price - m) ^ 4)::numeric),
+          percentile_cont(array[0.25, 0.5, 0.75]) within group (order by price) from ${SALES}, (select avg(price) as m from ${SALES}) a`,
         today: `select region, sum(amount), count(*) from ${SALES} where day >= date '${today()}' group by region`,
       },
       ask: (sql) => ({ kind: 'postgresql', address, sql }),

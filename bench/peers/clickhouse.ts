@@ -11,7 +11,7 @@ import { closeSync, constants, mkdtempSync, openSync, rmSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createRequire } from 'node:module'
 import { type AddressInfo, Socket } from 'node:net'
-import { tmpdir } from 'node:os'
+import { tmpdir, totalmem } from 'node:os'
 import path from 'node:path'
 
 /** The part of the package that this file uses. */
@@ -30,6 +30,9 @@ interface Asked {
 
 /** Parameters of the HTTP interface that are not settings of the engine. */
 const OWN = new Set(['query', 'query_id', 'database', 'user', 'password', 'default_format'])
+
+/** The bytes that a query may take, so that one that needs more fails and the machine stays. */
+const MEMORY = Math.floor(totalmem() / 2)
 
 const READS_ONLY = 'GRANT SELECT ON *.* TO default\n'
 
@@ -102,6 +105,7 @@ function serveClickhouse(open: () => Session) {
     try {
       // The setting `readonly` is last, because nothing can be set after it.
       const settings = [...searchParams].filter(([name]) => !OWN.has(name) && name !== 'readonly')
+      session.query(`SET max_memory_usage = ${MEMORY}`)
       for (const [name, value] of settings) session.query(`SET ${name} = ${literal(value)}`)
       if (searchParams.has('readonly'))
         session.query(`SET readonly = ${Number(searchParams.get('readonly'))}`)

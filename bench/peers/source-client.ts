@@ -62,7 +62,9 @@ const READERS: Record<ClientAsk['kind'], (ask: ClientAsk) => Promise<void>> = {
   },
   async clickhouse({ address, sql }) {
     const answer = await fetch(address, { method: 'POST', body: sql })
-    for await (const _piece of answer.body!);
+    let last = ''
+    for await (const piece of answer.body!.pipeThrough(new TextDecoderStream())) last = piece
+    if (!answer.ok || last.includes('__exception__')) throw new Error(last)
   },
   sqlite({ address, sql }) {
     const database = new DatabaseSync(address, { readOnly: true })

@@ -19,12 +19,11 @@ import type { ClientAnswer } from '../peers/source-client.ts'
 import { SALES, SALES_DATABASES, type Sales, type SalesDatabase } from '../sales.ts'
 
 const TIMEOUT_S = 7000
-/** The number of turns of the long form. One takes minutes. */
+/** The number of turns over more than MANY rows. One takes minutes. */
 const LONG_TURNS = 2
-/**
- * Methods that sort, join rows or scan them many times. They are left out of the long form, over which they take hours.
- */
+/** Methods that sort, join rows or scan them many times. They are left out over more than MANY rows, where they take hours. */
 const SLOW = new Set(['anova', 'experiment', 'profile', 'drivers', 'correlation', 'funnel', 'ab_test'])
+const MANY = 200_000_000
 
 /** The options of each method. */
 const METHODS: Readonly<Record<string, string>> = {
@@ -46,7 +45,16 @@ const METHODS: Readonly<Record<string, string>> = {
   funnel: 'method: funnel\nid: person\nevent: event\ntime: day\nsteps: [visit, cart, order]',
 }
 /** Methods that are also timed beside a query written by hand. */
-const BY_HAND = { pareto: 'regions', trend: 'days', describe: 'shape' } as const
+const BY_HAND = [
+  ['pareto', 'regions', 'the query written by hand, by its own client'],
+  ['trend', 'means', 'the query written by hand, by its own client'],
+  [
+    'describe',
+    'shape',
+    'the query written by hand, by its own client, with fewer digits of spread and shape',
+  ],
+  ['describe', 'digits', 'the query written by hand, by its own client, with the same digits'],
+] as const
 
 const LIMITS = `limits: { timeout: ${TIMEOUT_S}s, rows: 1000 }`
 
@@ -140,9 +148,9 @@ class Scale {
   constructor(
     service: Running,
     sales: Sales,
-    { turns, work, short }: { turns: number; work: string; short: boolean },
+    { turns, work, isMany }: { turns: number; work: string; isMany: boolean },
   ) {
-    this.#methods = Object.keys(METHODS).filter((name) => short || !SLOW.has(name))
+    this.#methods = Object.keys(METHODS).filter((name) => !isMany || !SLOW.has(name))
     this.#service = service
     this.#sales = sales
     this.#turns = turns
@@ -150,15 +158,32 @@ class Scale {
   }
 
   async figures(): Promise<(Figure | Missing)[]> {
+    const { days } = this.#sales.hand
     return [
-      await this.#ratio('a metric by day', 'scale-series', this.#sales.hand.days),
+      ...(await this.#tried('a metric by day', async () => [
+        await this.#ratio('a metric by day', 'scale-series', days),
+      ])),
       ...(await this.#byHand()),
       ...(await this.#moved()),
-      ...(await this.#brief()),
+      ...(await this.#tried('a brief', () => this.#brief())),
     ]
   }
 
-  async #ratio(what: string, template: string, hand: string, note = ''): Promise<Figure> {
+  /** Resolves to figures, or to the reason why there are none, so that the others are still measured. */
+  async #tried(what: string, measure: () => Promise<Figure[]>): Promise<(Figure | Missing)[]> {
+    try {
+      return await measure()
+    } catch (error) {
+      return [{ work: `${this.#work}: ${what}`, beside: '', aim: '', reason: (error as Error).message }]
+    }
+  }
+
+  async #ratio(
+    what: string,
+    template: string,
+    hand: string,
+    { note = '', beside = 'the query written by hand, by its own client' } = {},
+  ): Promise<Figure> {
     const turns = await inTurns(
       this.#turns,
       async () => (await runJob(this.#service, template)).ms,
@@ -166,7 +191,7 @@ class Scale {
     )
     return {
       work: `${this.#work}: ${what}`,
-      beside: 'the query written by hand, by its own client',
+      beside,
       aim: atMost(1.1),
       compare: 'ratio',
       unit: 'ms',
@@ -175,27 +200,36 @@ class Scale {
     }
   }
 
-  async #byHand(): Promise<Figure[]> {
-    const found: Figure[] = []
-    for (const [method, hand] of Object.entries(BY_HAND)) {
-      const template = `scale-${method}`
-      const { sql } = await runJob(this.#service, template)
-      const note = `ours asks ${sql.length} statements`
-      found.push(await this.#ratio(method, template, this.#sales.hand[hand], note))
-      found.push({
-        work: `${this.#work}: ${method}`,
-        beside: 'the statements of ours, by its own client',
-        aim: atMost(1.1),
-        compare: 'ratio',
-        unit: 'ms',
-        turns: await inTurns(
-          this.#turns,
-          async () => (await runJob(this.#service, template)).ms,
-          () => alone(this.#sales, sql),
-        ),
-      })
-    }
+  async #byHand(): Promise<(Figure | Missing)[]> {
+    const found: (Figure | Missing)[] = []
+    for (const [method, hand, beside] of BY_HAND)
+      found.push(
+        ...(await this.#tried(method, async () => {
+          const template = `scale-${method}`
+          const { sql } = await runJob(this.#service, template)
+          const note = `ours asks ${sql.length} ${sql.length === 1 ? 'statement' : 'statements'}`
+          return [
+            await this.#ratio(method, template, this.#sales.hand[hand], { note, beside }),
+            ...(hand === 'digits' ? [] : [await this.#besideOwn(method, template, sql)]),
+          ]
+        })),
+      )
     return found
+  }
+
+  async #besideOwn(method: string, template: string, sql: readonly string[]): Promise<Figure> {
+    return {
+      work: `${this.#work}: ${method}`,
+      beside: 'the statements of ours, by its own client',
+      aim: atMost(1.1),
+      compare: 'ratio',
+      unit: 'ms',
+      turns: await inTurns(
+        this.#turns,
+        async () => (await runJob(this.#service, template)).ms,
+        () => alone(this.#sales, sql),
+      ),
+    }
   }
 
   async #moved(): Promise<(Figure | Missing)[]> {
@@ -242,8 +276,11 @@ class Scale {
   }
 }
 
-async function figuresOf(database: SalesDatabase, { short, turns }: Form): Promise<(Figure | Missing)[]> {
-  const rows = short ? database.rows.short : database.rows.long
+async function figuresOf(
+  database: SalesDatabase,
+  { short, turns, rows: given }: Form,
+): Promise<(Figure | Missing)[]> {
+  const rows = given ?? (short ? database.rows.short : database.rows.long)
   const work = `${(rows / 1e6).toLocaleString('en-US')} million rows in ${database.name}`
   const reason = await database.missing()
   if (reason !== null) return [{ work, beside: 'the database alone', aim: '', reason }]
@@ -258,12 +295,14 @@ async function figuresOf(database: SalesDatabase, { short, turns }: Form): Promi
         await service.client.metrics.put('takings', METRIC)
         await service.client.metrics.put('kept_takings', KEPT)
         for (const [id, text] of Object.entries(TEMPLATES)) await service.client.templates.put(id, text)
-        const few = short ? turns : Math.min(turns, LONG_TURNS)
-        return new Scale(service, sales, { turns: few, work, short }).figures()
+        const isMany = rows > MANY
+        const few = isMany ? Math.min(turns, LONG_TURNS) : turns
+        return new Scale(service, sales, { turns: few, work, isMany }).figures()
       })
     })
   } finally {
-    await sales.close()
+    // The engine may have ended for want of memory. Its process then frees the disk.
+    await sales.close().catch(() => undefined)
   }
 }
 
