@@ -166,11 +166,9 @@ export class Series {
           `The query has no column "${name}", by which its days are kept: name one of ${names.join(', ')}.`,
         )
     for (const { name, type } of this.columns)
-      if (
-        !/^(?:U?\w*INT(?:EGER)?|DECIMAL\(.*\)|FLOAT|DOUBLE|BOOLEAN|VARCHAR|UUID|DATE|TIME.*)$/.test(`${type}`)
-      )
+      if (!KEPT_TYPES.test(type.toString()))
         throw new SourceError(
-          `The column "${name}" is ${type}, which is not kept by day: cast it to text in the query.`,
+          `The column "${name}" is ${type.toString()}, which is not kept by day: cast it to text in the query.`,
         )
     const { strict } = dialectOf(this.#there.connection.kind)
     this.#shape = { keys: this.columns.map((column) => kindOfKey(column, strict)), statistics: [] }
@@ -420,6 +418,9 @@ function kindOfKey(column: RemoteColumn, strict: boolean): KeyKind {
   if (!isOpen) return isText(column)
   return strict ? 'number' : 'loose'
 }
+
+/** The types of the columns of a block, whose values read back as they were. */
+const KEPT_TYPES = /^(?:U?\w*INT(?:EGER)?|DECIMAL\(.*\)|FLOAT|DOUBLE|BOOLEAN|VARCHAR|UUID|DATE|TIME.*)$/
 
 const INTEGERS = /^U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?$/
 

@@ -132,7 +132,6 @@ async function countsOf(table: Relation, given: Options): Promise<Counts> {
   const time = number
     ? `cast(${name} as double)`
     : `case when isfinite(${name}) then cast(epoch_us(${name}) as double) end`
-  const width = widthOf(given.window, number)
   const rows = `rows as (select ${id} as id, ${time} as t, cast(${event} as varchar) as e from ${table.relation} where ${id} is not null),
      kept as (select * from rows where isfinite(t))`
   const names = [...new Set(given.steps)]
