@@ -106,6 +106,68 @@ test('rows of one unit are one observation: ten rows a user find something in 5 
   assert.ok(rows / runs > 0.3, `${rows} of ${runs} by rows`)
 })
 
+test('rows of users that nobody named are tested by user, always with a caveat; independent rows get none', async () => {
+  const runs = 60
+  let claims = 0
+  for (let run = 0; run < runs; run++) {
+    const found = await ask(
+      `select if(u % 2 = 0, 'a', 'b') as g, 'u' || u as user_id, (hash(u * 7919 + ${run} * 104729) % 1000) / 100.0 + (hash(u * 31 + i * 37 + ${run} * 1009) % 1000) / 300.0 as v
+       from range(60) r(u), range(10) s(i)`,
+      { value: 'v' },
+    )
+    assert.ok(codes(found).caveats.includes('unit_repeated'))
+    assert.deepEqual(codes(found).blockers, [])
+    assert.match(found.summary, /600 rows belong to 60 users \("user_id"\), and rows of one user are alike/)
+    if (found.grade !== 'unclear') claims += 1
+    // Each user is in a session of its own, and the arms are dealt row by row.
+    const alone = await ask(
+      `select if(hash(k * 31 + ${run}) % 2 = 0, 'a', 'b') as g, k as session_id, hash(k + ${run} * 17) % 50 as user_id, (hash(k * 7919 + ${run} * 104729) % 1000) / 100.0 as v
+       from range(600) r(k)`,
+      { value: 'v' },
+    )
+    assert.ok(!codes(alone).caveats.includes('unit_repeated'))
+  }
+  assert.ok(claims / runs <= 0.14, `${claims} of ${runs}`)
+})
+
+test('errors by users keep the averages and rates of rows, and the split is that of users', async () => {
+  const uneven = `select if(u % 2 = 0, 'a', 'b') as g, u as customer_id, (u * 7 + i) % 5 < 2 + u % 2 as s
+    from range(200) r(u), range(1 + 9 * (u % 2)) t(i)`
+  const found = await ask(uneven, { success: 's' })
+  // Group b has ten times the rows, and as many users.
+  assert.deepEqual(codes(found).blockers, [])
+  assert.equal(found.sample_ratio_p, 1)
+  assert.equal(found.n, 1100)
+  const [a, b] = found.arms as { n: number; rate: number }[]
+  assert.deepEqual([a!.n, b!.n], [100, 1000])
+  const [one] = found.comparisons as Comparison[]
+  assert.ok(Math.abs(one!.estimate! - (b!.rate - a!.rate)) < 1e-12)
+  assert.equal(one!.test, "Welch's t test by customer")
+  assert.ok(one!.df! < 200)
+})
+
+test('one row a user, names of the groups and few categories are no repeated units', async () => {
+  const without = async (columns: string) => {
+    const found = await ask(
+      `select if(k % 2 = 0, 'a', 'b') as g, ${columns}, hash(k) % 100 as v from range(400) r(k)`,
+      { value: 'v' },
+    )
+    return !codes(found).caveats.includes('unit_repeated')
+  }
+  assert.ok(await without('k as user_id'))
+  assert.ok(await without("if(k % 2 = 0, 'old', 'new') as user_id"))
+  assert.ok(await without('k % 4 as plan_id'))
+  assert.ok(await without('k // 4 * 2 + k % 2 as height'))
+  assert.ok(!(await without('k // 4 * 2 + k % 2 as plan_id')))
+  assert.ok(!(await without('k // 4 * 2 + k % 2 as "playerId"')))
+  const mixed = await ask(
+    `select if(k % 2 = 0, 'a', 'b') as g, if(k < 200, null, k // 4 * 2 + k % 2) as userid, hash(k) % 100 as v from range(400) r(k)`,
+    { value: 'v' },
+  )
+  assert.match(mixed.summary, /200 rows belong to 100 users/)
+  assert.match(mixed.evidence, /n = 150/)
+})
+
 test('a unit in two groups withholds the result', async () => {
   const found = await ask(
     "select if(k % 2 = 0, 'a', 'b') as g, k % 999 as u, k % 5 as v from range(1000) r(k)",

@@ -4,7 +4,7 @@
  * Means (`value`): Welch's t test with Satterthwaite's degrees of freedom, as R's t.test. Rates (`success`): Newcombe's
  * interval for a difference (Statistics in Medicine 17, 1998, 873-890, method 10), the pooled z test (prop.test without
  * correction); Fisher's exact test where an expected count is under 5. With `unit` the rows of one unit are one
- * observation, their mean. Holm over the arms: p-values and intervals are both adjusted, and agree. The split is
+ * observation, their mean. Without it, rows that repeat the units of a column are tested by these units. Holm over the arms: p-values and intervals are both adjusted, and agree. The split is
  * checked against the planned shares by chi-square. `detectable` is the smallest difference that arms of this size find
  * with 80 % power by the test that was used. ab-test/observations.ts says how many rows are fetched.
  */
@@ -17,12 +17,14 @@ import { nounsOf } from '../verdicts/nouns.ts'
 import { doubt, verdict } from '../verdicts/verdict.ts'
 import { amount, quoted } from '../verdicts/words.ts'
 import { gradeAt } from './ab-test/influence.ts'
-import { type Observations, type ObservedArm, observe } from './ab-test/observations.ts'
+import { type Observations, type ObservedArm, observe, observeUnits } from './ab-test/observations.ts'
 import { caveats, evidence, headline, measured, oneDecides, raisedBy, type Told } from './ab-test/words.ts'
 import { type Comparison, compareMeans, compareRates } from './shared/arms.ts'
+import { groupSql } from './shared/columns.ts'
 import { integer, number, pAdjusted, rowsWith, text, whereGiven } from './shared/fields.ts'
 import { type Method, MethodError } from './shared/method.ts'
 import { holm } from './shared/multiplicity.ts'
+import { type RepeatedUnits, repeatedDoubt, repeatedUnits } from './shared/repeated-units.ts'
 import { count, enumeration, thereAre } from './shared/sentence.ts'
 import { Shares, splitDoubt, splitOf } from './shared/split.ts'
 
@@ -95,13 +97,24 @@ export const abTest: Method = {
     const given = options as Options
     const rates = given.success !== undefined
     checkOptions(given)
-    const seen = await observe(table, given)
+    const rows = await observe(table, given)
+    const repeated =
+      given.unit === undefined
+        ? await repeatedUnits(
+            table,
+            groupSql(table, 'group', given.group),
+            abTest.columns(given).map(({ column }) => column),
+          )
+        : null
+    const seen = repeated ? await observeUnits(table, given, repeated.column) : rows
     const { arms } = seen
     const randomised = given.planned !== 'none'
     const split = splitOf(seen.split, given.planned === 'none' ? undefined : given.planned)
     const control = controlOf(arms, given.control)
-    const nouns = given.unit === undefined ? ROWS : nounsOf(given.unit)
-    const comparisons = control ? compareAll(seen, control, given) : []
+    const nouns = repeated?.nouns ?? (given.unit === undefined ? ROWS : nounsOf(given.unit))
+    const comparisons = (control ? compareAll(seen, control, given) : []).map((one) =>
+      repeated ? { ...one, test: `${one.test} by ${nouns.one}` } : one,
+    )
     const measure = measured(context.meanings, given.success ?? given.value!, rates)
     const told: Told | null = control
       ? { ...given, measure, rates, randomised, control, arms, comparisons, factor: 1, nouns }
@@ -111,21 +124,21 @@ export const abTest: Method = {
     const outcome = verdict({
       headline: usable ? (grade, factor) => headline(raisedBy(told, factor), grade) : '',
       grade: lowest(comparisons, given.confidence),
-      evidence: usable ? evidence(told) : `${count(total(arms), 'row')}.`,
+      evidence: usable ? evidence(told) : `${count(total(rows.arms), 'row')}.`,
       doubts: [
         ...stops,
-        ...rowsOf(seen, nouns),
+        ...rowsOf(rows, repeated, nouns),
         ...(usable ? [(factor: number) => oneDecides(raisedBy(told, factor))] : []),
         ...(usable ? caveats(told, seen.kurtosis) : []),
       ],
-      mild: mildOf(seen, comparisons),
+      mild: mildOf(rows, seen, comparisons),
     })
     const methods = [...new Set(comparisons.map((comparison) => comparison.test))].join('; ')
     return {
       ...outcome,
-      n: total(arms),
+      n: total(rows.arms),
       method: methods === '' ? 'difference from the control' : methods,
-      arms: arms.map(({ name, n, mean, sd, rate }) => ({
+      arms: rows.arms.map(({ name, n, mean, sd, rate }) => ({
         name,
         n,
         ...(rates ? { rate: rate ?? mean } : { mean }),
@@ -235,18 +248,24 @@ function stopsOf(
 }
 
 /** Returns the codes of blockers that count as caveats only. */
-function mildOf(seen: Observations, comparisons: readonly Comparison[]) {
+function mildOf(rows: Observations, seen: Observations, comparisons: readonly Comparison[]) {
   return [
-    ...(seen.across === 0 ? (['unit_repeated'] as const) : []),
+    ...(rows.across === 0 ? (['unit_repeated'] as const) : []),
     ...(comparisons.some(({ p }) => p !== null) && seen.arms.some(({ min, max }) => min !== max)
       ? (['too_few'] as const)
       : []),
   ]
 }
 
-function rowsOf(seen: Observations, { one, many }: Told['nouns']): Doubt[] {
+function rowsOf(seen: Observations, repeated: RepeatedUnits | null, { one, many }: Told['nouns']): Doubt[] {
+  const lack = 'without a group or a value'
+  if (repeated)
+    return [
+      ...leftOut(seen.left, lack),
+      repeatedDoubt(repeated, `If the ${many} were drawn, name the column under \`unit\`.`),
+    ]
   const n = Object.values(seen.split).reduce((sum, units) => sum + units, 0)
-  const found = leftOut(seen.left, 'without a group or a value', { one, many })
+  const found = leftOut(seen.left, lack, { one, many })
   if (seen.rows !== null && seen.rows > n && seen.across === 0)
     found.push(
       doubt(

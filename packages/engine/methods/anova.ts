@@ -15,15 +15,7 @@ import { classicAnova, gamesHowell, tukey, welchAnova, welchHolds } from '../num
 import { FEW, fewRows, leftOut } from '../verdicts/common-doubts.ts'
 import { type Meanings, type Measure, measureOf, opening } from '../verdicts/measure.ts'
 import { verbFor } from '../verdicts/nouns.ts'
-import {
-  type Doubting,
-  type DoubtsBy,
-  doubt,
-  gradeOf,
-  lesser,
-  stopped,
-  verdict,
-} from '../verdicts/verdict.ts'
+import { type Doubting, type DoubtsBy, doubt, gradeOf, stopped, verdict } from '../verdicts/verdict.ts'
 import { amount, CERTAINTY, partNamed, quoted } from '../verdicts/words.ts'
 import { besideNeighbours, groupsInOrder } from './groups/in-order.ts'
 import { oneRowMoves } from './groups/influence.ts'
@@ -40,6 +32,7 @@ import {
   momentsOfDistances,
   ofEachGroup,
 } from './shared/moments.ts'
+import { repeatedDoubt, repeatedUnits, unitRows } from './shared/repeated-units.ts'
 import { count, figure, finite, percent, probability } from './shared/sentence.ts'
 import { double } from './shared/sums.ts'
 
@@ -122,24 +115,65 @@ export const anova: Method = {
     const ordered = alike
       ? null
       : await groupsInOrder(table, [group, numberSql(table, 'value', value)], groups)
-    const judged = ordered ? { ...asIf, grade: lesser(asIf.grade, gradeOf(ordered.p)) } : asIf
+    const byUnit = alike ? null : await judgedByUnit(table, options as Options, label)
+    // The field `p` is Fisher's, whichever test decides.
+    const decided = byUnit?.p === null ? 1 : decisive(asIf.p, ordered?.p ?? null, byUnit?.p ?? null)
+    const judged = { ...asIf, grade: gradeOf(decided) }
     const told = verdict({
       headline: headline(grouped, measureOf(meanings, value), measureOf(meanings, by).label),
       grade: judged.grade,
-      evidence: evidence([value, by], meanings, n, fields, judged) + besideNeighbours(ordered?.p ?? null),
+      evidence:
+        evidence([value, by], meanings, n, fields, judged) +
+        besideNeighbours(ordered?.p ?? null) +
+        (byUnit ? ` By ${byUnit.one} ${probability(byUnit.p)}.` : ''),
       doubts: [
         ...(alike
           ? [noSpread(label, judged.grade)]
           : await lookedThrough(table, grouped, judged, options as Options, meanings)),
         ...(ordered?.doubts ?? []),
+        ...(byUnit?.doubts ?? []),
         ...lost,
         ...doubtsOf(grouped, unequal, judged.pairs.length),
       ],
-      mild: alike ? ['constant'] : ['constant', 'too_few'],
+      mild: alike ? ['constant'] : ['constant', 'too_few', 'unit_repeated'],
+      decided,
     })
     const { test: taken, reason, welch, pairs } = judged
-    return { ...told, n, method: NAMES[taken], ...fields, test: taken, reason, welch, pairs, groups: listed }
+    return {
+      ...told,
+      n,
+      method: NAMES[taken],
+      ...fields,
+      test: taken,
+      reason,
+      welch,
+      pairs,
+      groups: listed,
+    }
   },
+}
+
+/** Returns the largest p, which decides. */
+function decisive(own: number | null, ...others: (number | null)[]): number | null {
+  return own === null ? null : Math.max(own, ...others.filter((p) => p !== null))
+}
+
+/** Judges the means of units whose rows repeat; null if none do. `p` is null if too few units are left. */
+async function judgedByUnit(
+  table: Relation,
+  { value, by, test }: Options,
+  label: string,
+): Promise<{ p: number | null; one: string; doubts: Doubt[] } | null> {
+  const [group, number] = [groupSql(table, 'by', by), numberSql(table, 'value', value)]
+  const found = await repeatedUnits(table, group, [value, by])
+  if (!found) return null
+  const units = { ...table, relation: unitRows(table, found.column, group, number) }
+  const grouped = await groupMoments(units, 'g', 'v')
+  const n = grouped.groups.reduce((sum, one) => sum + one.n, 0)
+  const judged = stopOf(grouped, n, label)
+    ? null
+    : judge(grouped, test, await spreadP(units, 'g', 'v', grouped.unit), fieldsOf(grouped, n))
+  return { p: judged?.p ?? null, one: found.nouns.one, doubts: [repeatedDoubt(found)] }
 }
 
 const NAMES = { classic: 'one-way analysis of variance', welch: "Welch's analysis of variance" }

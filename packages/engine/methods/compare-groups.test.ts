@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { normalQuantile } from '../numeric/distributions.ts'
 import { classicAnova, welchAnova } from '../numeric/tests/means.ts'
+import { anova } from './anova.ts'
 import { compareGroups } from './compare-groups.ts'
 import { columnsOf, outcomeOf, relation } from './relation-fixture.ts'
 import { MethodError } from './shared/method.ts'
+import { chanceOf } from './shared/multiplicity.ts'
 
 const PLANT = {
   ctrl: [4.17, 5.58, 5.18, 6.11, 4.5, 4.61, 5.17, 4.53, 5.33, 5.14],
@@ -191,4 +193,50 @@ test('a difference that is certain but tiny shows that both sides are alike', as
   const found = await ask({ a: values(0), b: values(0.05) })
   assert.equal(found.grade, 'firm')
   assert.match(found.headline, /by about 0\.0\d+ on average; both are about 100\.$/)
+})
+
+test('rows of users that nobody named are compared by user, whatever the test; the groups show all rows', async () => {
+  const runs = 30
+  const claims: Record<string, number> = {}
+  for (let run = 0; run < runs; run++) {
+    const table = await relation(
+      `select if(u % 2 = 0, 'a', 'b') as g, 'u' || u as user_id, (hash(u * 7919 + ${run} * 104729) % 1000) / 100.0 + (hash(u * 31 + i * 37 + ${run} * 1009) % 1000) / 300.0 as v
+       from range(60) r(u), range(10) s(i)`,
+    )
+    for (const test of ['auto', 'mann_whitney', 'kolmogorov_smirnov', 'brown_forsythe']) {
+      const found = await outcomeOf(compareGroups, table, { value: 'v', group: 'g', test })
+      assert.ok(found.caveats.some(({ code }) => code === 'unit_repeated'))
+      assert.equal(found.n, 600)
+      assert.deepEqual(
+        (found.groups as { n: number }[]).map(({ n }) => n),
+        [300, 300],
+      )
+      if (found.grade !== 'unclear') claims[test] = (claims[test] ?? 0) + 1
+    }
+    const means = await outcomeOf(anova, table, { value: 'v', by: 'g' })
+    assert.ok(means.caveats.some(({ code }) => code === 'unit_repeated'))
+    if (means.grade !== 'unclear') claims.anova = (claims.anova ?? 0) + 1
+  }
+  for (const [test, n] of Object.entries(claims)) assert.ok(n / runs <= 0.2, `${test}: ${n} of ${runs}`)
+})
+
+test('a correction raises the p of the test that decided, not that of another one', async () => {
+  const table = await relation(
+    `select 'g' || (k % 3) as g, case when k % 3 = 0 then 3 else 1 end * ((hash(k * 31) % 1000) / 500.0 - 1) ** 3 + 0.35 * (k % 3) as v from range(240) r(k)`,
+  )
+  const found = await outcomeOf(anova, table, { value: 'v', by: 'g', test: 'welch' })
+  const { p } = found.welch as { p: number }
+  assert.notEqual(p, found.p)
+  assert.equal(chanceOf(found), p)
+})
+
+test('a test of spreads that takes values for normal says so where a few lie far out', async () => {
+  const far = await relation(
+    `select if(k % 2 = 0, 'a', 'b') as g, (hash(k) % 1000) / 500.0 - 1 + if(k % 40 = 1, 30, 0) as v from range(200) r(k)`,
+  )
+  const codes = async (test: string) =>
+    (await outcomeOf(compareGroups, far, { value: 'v', group: 'g', test })).caveats.map(({ code }) => code)
+  assert.ok((await codes('bartlett')).includes('tails_heavy'))
+  assert.ok((await codes('f_variance')).includes('tails_heavy'))
+  assert.ok(!(await codes('brown_forsythe')).includes('tails_heavy'))
 })

@@ -3,11 +3,12 @@
  * units.
  *
  * `test: auto` checks what a test of means needs (groups/choose.ts) and chooses Welch's test, which lets variances
- * differ, or ranks. It says which and why. Spreads are compared by the test of Brown and Forsythe. The sources of the
+ * differ, or ranks. It says which and why. Rows that repeat the units of a column are tested by these units
+ * (shared/repeated-units.ts). Spreads are compared by the test of Brown and Forsythe. The sources of the
  * numbers stand in numeric/tests/. DuckDB computes sums, ranks and medians. At most 20,000 values are fetched, only to
  * test their shape or for an exact p.
  */
-import type { Doubt } from '@assay/model/insight'
+import type { Column, Doubt } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
 import type { Static } from 'typebox'
 import { welchHolds } from '../numeric/tests/means.ts'
@@ -16,6 +17,7 @@ import { type Meanings, type Measure, measureOf, opening } from '../verdicts/mea
 import { nounsOf, verbFor } from '../verdicts/nouns.ts'
 import { type Doubting, type DoubtsBy, doubt, gradeOf, verdict } from '../verdicts/verdict.ts'
 import { quoted } from '../verdicts/words.ts'
+import { kurtosisOf } from './ab-test/observations.ts'
 import { type Choice, chooseByShape } from './groups/choose.ts'
 import { compareDistributions } from './groups/distribution.ts'
 import { besideNeighbours, groupsInOrder, type InOrder } from './groups/in-order.ts'
@@ -29,11 +31,14 @@ import { hiddenBetween } from './relations/hidden-group.ts'
 import { groupSql, nameSql, numberSql } from './shared/columns.ts'
 import { cell, integer, number, pAdjusted, rowsWith, text } from './shared/fields.ts'
 import { type Method, MethodError, type Relation } from './shared/method.ts'
+import { repeatedDoubt, repeatedUnits, unitRows } from './shared/repeated-units.ts'
 import { count, finite } from './shared/sentence.ts'
 
 const LEVEL = ['welch', 'student', 'mann_whitney', 'welch_anova', 'anova', 'kruskal_wallis'] as const
 const PAIRED = ['paired_t', 'signed_rank', 'friedman'] as const
 const SPREAD = ['brown_forsythe', 'levene', 'bartlett', 'f_variance', 'mood'] as const
+/** Tests of spreads that take values for normal. */
+const NORMAL_ONLY = new Set(['bartlett', 'f_variance'])
 /** Tests of exactly two groups. */
 const TWO = new Set(['welch', 'student', 'mann_whitney', 'paired_t', 'signed_rank', 'f_variance', 'mood'])
 
@@ -106,16 +111,19 @@ export const compareGroups: Method = {
   async run(whole, options, { meanings }) {
     const given = options as Options
     const what = whatOf(given)
-    const rows = await readGroups(whole, given.value, given.group)
-    const { table } = rows
+    const all = await readGroups(whole, given.value, given.group)
     const measure = measureOf(meanings, given.value)
+    const repeated = given.paired === undefined ? await repeatedIn(all.table, given) : null
+    const rows = repeated?.rows ?? all
+    const { table } = rows
+    const asked = repeated ? { ...given, value: 'v', group: 'g' } : given
     const stop = stopOf(given, what, rows, measure.label)
     const answer = stop
       ? { tested: NOTHING, choice: null, doubts: [stop], n: rows.n }
-      : await answerOf(table, given, { what, measure }, rows)
-    const mixed = await hiddenBehind(table, given, answer, rows, meanings)
+      : await answerOf(table, asked, { what, measure }, rows)
+    const mixed = await hiddenBehind(all.table, given, answer, rows, meanings)
     const { tested: apart, choice } = answer
-    const ordered = await inOrder(table, given, what, answer, rows)
+    const ordered = repeated ? null : await inOrder(table, given, what, answer, rows)
     const tested = ordered && apart.p !== null ? { ...apart, p: Math.max(apart.p, ordered.p) } : apart
     const reason = choice ? `It was chosen because ${choice.because}.` : null
     const told = verdict({
@@ -128,22 +136,43 @@ export const compareGroups: Method = {
         ...(ordered?.doubts ?? []),
         // The check of one row assumes independent rows, so it is left out if neighbours decide.
         ...answer.doubts.filter((one) => typeof one !== 'function' || gradeOf(tested.p) === gradeOf(apart.p)),
-        ...leftOutOf(rows),
+        ...leftOutOf(all),
+        ...(repeated ? [repeated.doubt] : []),
       ],
-      mild: tested.p === null ? [] : ['too_few'],
+      mild: tested.p === null ? ['unit_repeated'] : ['too_few', 'unit_repeated'],
     })
     const { name, ...fields } = tested
     return {
       ...told,
-      n: answer.n,
+      n: repeated ? all.n : answer.n,
       method: name,
       what,
       reason,
       ...fields,
-      groups: rows.groups.map((group) => listed(group, rows.unit)),
+      groups: all.groups.map((group) => listed(group, all.unit)),
       checks: choice?.checks ?? [],
     }
   },
+}
+
+/** Returns the observations of the units whose rows repeat, or null if none do. */
+async function repeatedIn(
+  table: Relation,
+  given: Options,
+): Promise<{ rows: GroupRows; doubt: Doubt } | null> {
+  const group = nameSql(groupSql(table, 'group', given.group))
+  const found = await repeatedUnits(table, group, [given.value, given.group])
+  if (!found) return null
+  const value = numberSql(table, 'value', given.value)
+  const columns: Column[] = [
+    { name: 'g', type: 'text', database_type: 'VARCHAR' },
+    { name: 'v', type: 'number', database_type: 'DOUBLE' },
+  ]
+  const units = { ...table, relation: unitRows(table, found.column, group, value), columns }
+  return {
+    rows: await readGroups(units, 'v', 'g'),
+    doubt: repeatedDoubt(found),
+  }
 }
 
 function whatOf({ what, test, paired }: Options): What {
@@ -226,7 +255,8 @@ async function answerOf(
   }
   if (what === 'spread') {
     const chosen = test === 'auto' || (flat && test !== 'levene') ? 'brown_forsythe' : test
-    return { tested: await compareSpread(rows, chosen), choice: null, doubts: small, n: rows.n }
+    const doubts = [...small, ...(NORMAL_ONLY.has(chosen) ? await tailsDoubt(rows, chosen) : [])]
+    return { tested: await compareSpread(rows, chosen), choice: null, doubts, n: rows.n }
   }
   const choice = test === 'auto' ? await chooseByShape(rows) : null
   const ranks = ['mann_whitney', 'kruskal_wallis'].includes(test) || (choice && !choice.means)
@@ -242,6 +272,18 @@ async function answerOf(
   const means = test === 'auto' ? (two ? 'welch' : holds ? 'welch_anova' : 'anova') : two ? twoOf(test) : test
   const tested = compareMeansOf(rows, means, confidence)
   return { tested, choice, doubts: [await decided(tested), ...doubts], n: rows.n }
+}
+
+/** Returns the doubt that the values lie too far out for a test of spreads that takes them for normal. */
+async function tailsDoubt({ table, from }: GroupRows, test: string): Promise<Doubt[]> {
+  const kurtosis = await kurtosisOf(table, from, 1)
+  if (kurtosis === null || kurtosis <= 3) return []
+  return [
+    doubt(
+      'tails_heavy',
+      `A few values lie far from the rest, and test: ${test} takes values for normal; brown_forsythe does not.`,
+    ),
+  ]
 }
 
 const twoOf = (test: string): string => (['student', 'anova'].includes(test) ? 'student' : 'welch')

@@ -50,10 +50,18 @@ function stirlingTail(n: number): number {
   return sum / n
 }
 
+/** The errors of 1/2, 1, 3/2, ..., which degrees of freedom ask for again and again. */
+const errors: number[] = []
+
 /** Returns ln(n!) less Stirling's formula: lnΓ(n + 1) - (n + 1/2) ln n + n - ln(2π)/2, for n > 0. */
 export function stirlingError(n: number): number {
-  return n >= 10 ? stirlingTail(n) : logGamma(n + 1) - (n + 0.5) * Math.log(n) + n - HALF_LOG_2PI
+  if (n >= 10) return stirlingTail(n)
+  if (!Number.isInteger(2 * n)) return smallError(n)
+  errors[2 * n] ??= smallError(n)
+  return errors[2 * n]!
 }
+
+const smallError = (n: number): number => logGamma(n + 1) - (n + 0.5) * Math.log(n) + n - HALF_LOG_2PI
 
 /** Returns Loader's deviance x ln(x/m) + m - x, by its series if the two are near. */
 export function deviance(x: number, m: number): number {

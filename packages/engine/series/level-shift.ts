@@ -163,7 +163,7 @@ function searchBeside(
   const grid = persistences(n, false)
   const besides = grid.map(({ a }) => besideAt(moments, n, a))
   const sums = emptySums(last + 1, weights)
-  const products = new Float64Array(last)
+  const room: Room = { raw: new Float64Array(last), products: new Float64Array(last) }
   for (let i = 0; i < last; i++) fillSums(sums, columns[i]!, i, weights)
   const stride = Math.max(1, Math.floor(n / PLACES))
   const first = placesOf(n, edge, SPARSE * stride)
@@ -172,7 +172,7 @@ function searchBeside(
     columns[last] = weighed(y)
     fillMoments(moments, columns, last)
     fillSums(sums, columns[last], last, weights)
-    const scans = besides.map((beside) => scanOf(beside, moments, sums, products))
+    const scans = besides.map((beside) => scanOf(beside, moments, sums, room))
     const jumps = largestJumps(y, edge)
     for (const scan of scans) {
       scan?.look(first)
@@ -290,6 +290,12 @@ interface Scan {
   end(): Best
 }
 
+/** Room for the products of one step with the columns, before and after the columns before them are taken out. */
+interface Room {
+  raw: Float64Array
+  products: Float64Array
+}
+
 /** What a step at each row keeps beside the columns at one persistence, whatever the values are. */
 interface Beside {
   a: number
@@ -312,9 +318,9 @@ function besideAt(moments: Moments, n: number, a: number): Beside | null {
 /**
  * Tries a step (0 before `index`, 1 from it on) at each position, at one persistence. The products of the step with each
  * column come from that column's sums. What is left of the step is the same for all values beside these columns.
- * `products` is room for the products of one step, which all persistences share.
+ * All persistences share the room.
  */
-function scanOf(beside: Beside | null, moments: Moments, sums: Sums, products: Float64Array): Scan | null {
+function scanOf(beside: Beside | null, moments: Moments, sums: Sums, { raw, products }: Room): Scan | null {
   if (!beside) return null
   const { a, factor, lefts } = beside
   const width = moments.size
@@ -325,12 +331,12 @@ function scanOf(beside: Beside | null, moments: Moments, sums: Sums, products: F
   const end = a * a
   const square = 1 + end
   const coefficients = coefficientsOf(factor, size)
+  /** Returns what is left of the step once the columns are taken out of it. */
   const leftOf = (index: number): number => {
     let left = square * own.same[index]! - a * own.neighbours[index]! - end * own.last
     const whole = left
     for (let i = 0, at = 0; i < size; i++, at += width) {
-      const place = index * width + i
-      let rest = square * same[place]! - a * neighbours[place]! - end * last[i]!
+      let rest = raw[i]!
       for (let j = 0; j < i; j++) rest -= factor[at + j]! * products[j]!
       rest /= factor[at + i]!
       left -= rest * rest
@@ -341,12 +347,15 @@ function scanOf(beside: Beside | null, moments: Moments, sums: Sums, products: F
   let explained = 0
   let best = 0
   const look = (index: number): void => {
-    const left = lefts?.[index] || leftOf(index)
-    if (lefts) lefts[index] = left
     const from = index * width
     let rest = square * same[from + size]! - a * neighbours[from + size]! - end * last[size]!
-    for (let i = 0; i < size; i++)
-      rest -= coefficients[i]! * (square * same[from + i]! - a * neighbours[from + i]! - end * last[i]!)
+    for (let i = 0; i < size; i++) {
+      const product = square * same[from + i]! - a * neighbours[from + i]! - end * last[i]!
+      raw[i] = product
+      rest -= coefficients[i]! * product
+    }
+    const left = lefts?.[index] || leftOf(index)
+    if (lefts) lefts[index] = left
     const gain = (rest * rest) / left
     if (gain > explained) {
       explained = gain
@@ -363,9 +372,9 @@ function scanOf(beside: Beside | null, moments: Moments, sums: Sums, products: F
 }
 
 /** Returns the coefficients of the columns for the values, which are the last row of the factor. */
-function coefficientsOf(factor: Float64Array, size: number): number[] {
+function coefficientsOf(factor: Float64Array, size: number): Float64Array {
   const width = size + 1
-  const found = Array.from({ length: size }, () => 0)
+  const found = new Float64Array(size)
   for (let row = size - 1; row >= 0; row--) {
     let sum = factor[size * width + row]!
     for (let other = row + 1; other < size; other++) sum -= factor[other * width + row]! * found[other]!

@@ -22,8 +22,9 @@ export const CODES = {
   },
   unit_repeated: {
     kind: 'blocker',
-    rule: 'One unit stands in several groups, or a test without clusters reads several rows of one unit.',
-    threshold: 'one unit',
+    rule: 'One unit stands in several groups, or several rows belong to one unit. Where each unit stands in one group, the test counts it once, and this is a caveat.',
+    threshold:
+      'one unit; for a column that nobody named as the unit: its name is that of an id or a person, and of its repeated values 90 % stand in one group',
     reason: 'Rows of one person are alike. Counted as independent they make noise look like a finding.',
   },
   too_few: {

@@ -46,6 +46,8 @@ export interface Finding {
   doubts?: readonly Doubting[]
   /** The codes that only count as caveats here, such as `constant` in a description. */
   mild?: readonly Code[]
+  /** The p that decided, if it is not the field `p` of the outcome. A correction raises it. */
+  decided?: number | null
   /** The fields of the outcome if a correction leaves the claim `unclear`, such as `{ direction: 'none' }`. */
   unfound?: Record<string, unknown>
   /** Returns the fields of the outcome that a correction changes, such as the grade of each result. */

@@ -1,12 +1,14 @@
 /**
  * Reads what a test compares: rows, or with `unit` one observation for each unit and arm, which is the mean of its
- * rows. It fetches one row for each arm, at most 50, and the extremes of each arm.
+ * rows. Where no unit is named, but rows of units repeat (shared/repeated-units.ts), it reads an observation for each of
+ * these. It fetches one row for each arm, at most 50, and the extremes of each arm.
  */
 
 import type { Arm } from '../shared/arms.ts'
 import { columnOf, groupSql, nameSql, numberSql } from '../shared/columns.ts'
 import { MethodError, quote, type Relation } from '../shared/method.ts'
 import { groupMoments } from '../shared/moments.ts'
+import { unitRows } from '../shared/repeated-units.ts'
 import { finite } from '../shared/sentence.ts'
 import { double } from '../shared/sums.ts'
 
@@ -50,14 +52,37 @@ export async function observe(table: Relation, asked: Asked): Promise<Observatio
       ? `(select ${group} as g, ${value} as v from ${table.relation})`
       : `(select unit, g, favg(v) filter (isfinite(v)) as v from (select ${unit} as unit, ${group} as g, ${value} as v from ${table.relation})
           where unit is not null group by unit, g)`
-  const observed: Relation = { ...table, relation: source }
-  const { groups, unit: scale, left } = await groupMoments(observed, 'g', 'v', MOST_ARMS)
   const repeats = unit === null ? { rows: null, across: 0 } : await repeatsOf(table, unit, group)
+  return { ...(await observed(table, source, asked.success !== undefined)), ...repeats }
+}
+
+/** Returns an observation for each unit of a column that the options do not name. */
+export async function observeUnits(table: Relation, asked: Asked, column: string): Promise<Observations> {
+  const group = groupSql(table, 'group', asked.group)
+  const source = unitRows(table, column, group, await valueSql(table, asked))
+  const drawn = await table.query(
+    `select ${nameSql('g')} as name, count(*) as n from (select distinct ${groupSql(table, 'unit', column)} as unit, ${group} as g from ${table.relation})
+     where unit is not null and g is not null group by g`,
+  )
+  const split = Object.fromEntries(drawn.map((row) => [row.name as string, row.n as number]))
+  return { ...(await observed(table, source, false)), rows: null, across: 0, split }
+}
+
+async function observed(
+  table: Relation,
+  source: string,
+  rates: boolean,
+): Promise<Omit<Observations, 'rows' | 'across'>> {
+  const {
+    groups,
+    unit: scale,
+    left,
+  } = await groupMoments({ ...table, relation: source }, 'g', 'v', MOST_ARMS)
   const found = await table.query(
     `select ${nameSql('g')} as name, count(*) as n, min(v) filter (isfinite(v)) as low, max(v) filter (isfinite(v)) as high,
        count(*) filter (isfinite(v) and v not in (0, 1)) as other from ${source} where g is not null group by g order by name limit 1000`,
   )
-  const binary = asked.success !== undefined && found.every((row) => row.other === 0)
+  const binary = rates && found.every((row) => row.other === 0)
   const extremes = new Map(found.map((row) => [row.name as string, row]))
   const arms = groups.map(({ group: name, n, mean, squares }): ObservedArm => {
     const { low, high } = extremes.get(name)!
@@ -69,7 +94,7 @@ export async function observe(table: Relation, asked: Asked): Promise<Observatio
   })
   const split = Object.fromEntries(found.map((row) => [row.name as string, row.n as number]))
   const kurtosis = binary ? null : await kurtosisOf(table, source, scale)
-  return { arms, split, left, ...repeats, binary, kurtosis }
+  return { arms, split, left, binary, kurtosis }
 }
 
 async function valueSql(table: Relation, { value, success }: Asked): Promise<string> {

@@ -44,6 +44,7 @@ test('known days to come stand in rows without a value, by name, as true or as a
       (outcome.events as { days: number; coming: number }[]).map((one) => [one.days, one.coming]),
       [[7, 1]],
     )
+    assert.doesNotMatch(outcome.summary, /left out/, 'days to come are no rows that lack a value')
   }
 })
 

@@ -31,7 +31,7 @@ import { opening } from '../../verdicts/measure.ts'
 import { verbFor } from '../../verdicts/nouns.ts'
 import { doubt, type Finding, stopped, verdict } from '../../verdicts/verdict.ts'
 import { amount, both, boundsOf } from '../../verdicts/words.ts'
-import { seriesColumns } from '../shared/columns.ts'
+import { numberSql, seriesColumns, timeColumn } from '../shared/columns.ts'
 import {
   diagnosis as diagnosisField,
   integer,
@@ -41,7 +41,7 @@ import {
   rowsWith,
   text,
 } from '../shared/fields.ts'
-import type { Method } from '../shared/method.ts'
+import { type Method, quote, type Relation } from '../shared/method.ts'
 import { count, figure, finite } from '../shared/sentence.ts'
 import { loadEvents } from '../shared/time/events.ts'
 import { type LeftOut, leftOutOf } from './left-out.ts'
@@ -140,7 +140,7 @@ export const forecast: Method = {
   },
   async run(table, options, context) {
     const given = options as Options
-    const read = await readSeries(table, given, context)
+    const read = await readSeries(given.events ? untilNow(table, given) : table, given, context)
     const { series, grid, diagnosis } = read
     const n = series.values.length
     const stop = stopOf(given, read)
@@ -194,6 +194,16 @@ export const forecast: Method = {
       diagnosis,
     }
   },
+}
+
+/** Returns the rows up to the last value. Later rows of a calendar only say which days are known. */
+function untilNow(table: Relation, { time, value }: Options): Relation {
+  const [at, number] = [quote(timeColumn(table, time).name), numberSql(table, 'value', value)]
+  const last = `(select max(${at}) filter (isfinite(${number})) from ${table.relation})`
+  return {
+    ...table,
+    relation: `(select * from ${table.relation} where ${at} is null or isfinite(${number}) or ${at} <= ${last})`,
+  }
 }
 
 function stopOf({ period }: Options, { series, grid, measure }: ReadSeries): Doubt | null {

@@ -2,7 +2,7 @@
 import type { Doubt } from '@assay/model/insight'
 import { allAlike, leftOut, tooFew } from '../../verdicts/common-doubts.ts'
 import { type Meanings, type Measure, measureOf, opening, withThe } from '../../verdicts/measure.ts'
-import { nounsOf, singular, verbFor } from '../../verdicts/nouns.ts'
+import { nounsOf, singular, verbFor, withArticle } from '../../verdicts/nouns.ts'
 import { doubt } from '../../verdicts/verdict.ts'
 import { amount, brief, changeOf, inPoints, shareOf } from '../../verdicts/words.ts'
 import type { Units } from '../experiment/units.ts'
@@ -52,6 +52,8 @@ export interface Told {
 
 /** The number of units below which their spread is badly known. */
 const FEW = 30
+/** Fewer units do not show how a measure varies. */
+const LEAST = 5
 /** The number of successes, or failures, below which a share is badly known. */
 const FEW_OF_A_KIND = 5
 const YEAR = 365
@@ -84,7 +86,7 @@ export function stopOf({
   effect,
 }: Pick<Told, 'asked' | 'measure' | 'seen' | 'effect'>): Doubt | null {
   const { label } = measure
-  if (seen === null || seen.n < 2) return tooFew(seen?.n ?? 0, label, 'a plan takes', 2)
+  if (seen === null || seen.n < LEAST) return tooFew(seen?.n ?? 0, label, 'a plan takes', LEAST)
   if (!Number.isFinite(seen.value) || !Number.isFinite(seen.variance))
     return doubt(
       'no_base',
@@ -174,7 +176,7 @@ function eachOf(sizes: readonly number[], groups: number): string {
 export function leftOutOf({ units, asked, measure }: Told): Doubt[] {
   const nouns = nounsOf(asked.unit)
   return [
-    ...leftOut(units.left, `without a ${nouns.one}`),
+    ...leftOut(units.left, `without ${withArticle(nouns.one)}`),
     ...leftOut(units.metrics[0]!.left, `without a value of ${measure.label}`, nouns),
   ]
 }

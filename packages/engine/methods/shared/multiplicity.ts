@@ -3,7 +3,7 @@
  * Benjamini and Hochberg (1995, JRSS B 57, 289-300) bound the share of false ones among the findings.
  */
 import type { Outcome } from '@assay/model/insight'
-import { doubt, regraded } from '../../verdicts/verdict.ts'
+import { doubt, findingOf, regraded } from '../../verdicts/verdict.ts'
 
 /** Returns Holm's adjusted p-values, in the given order. */
 export function holm(values: readonly number[]): number[] {
@@ -32,7 +32,7 @@ export function benjaminiHochberg(values: readonly number[]): number[] {
 /**
  * Corrects for several tests inside one insight: Holm over the primary p-value of each outcome that has one. Where there
  * are two or more, each gets `p_adjusted`, the caveat `many_tests`, and a grade no higher than that p-value allows.
- * The primary p-value is `p`, or the least adjusted p-value among `comparisons`, `pairs`, the primary `results` of an
+ * The primary p-value is what the verdict was decided by, `p`, or the least adjusted p-value among `comparisons`, `pairs`, the primary `results` of an
  * experiment, or the `groups` of `by` (their own correction makes that a test of "none differs"). `family` names what is
  * tested together.
  */
@@ -78,6 +78,8 @@ interface Part {
 /** Returns the p-values whose minimum is the p of the outcome. */
 function primary(outcome: Outcome): number[] {
   if (typeof outcome.p_adjusted === 'number') return [outcome.p_adjusted]
+  const decided = findingOf(outcome)?.decided
+  if (typeof decided === 'number') return [decided]
   if (typeof outcome.p === 'number') return [outcome.p]
   const groups = groupsOf(outcome)
   if (groups) return groups.flatMap(primary)
