@@ -42,16 +42,26 @@ export class OffsetFault extends Error {
   }
 }
 
-/** A fault found while a template is rendered. The job fails with `template_invalid`. */
+/** A fault that ends a run, and others that are known by then. The job fails with `template_invalid`. */
 export class TemplateFault extends Error {
   readonly fault: Fault
 
-  constructor(fault: Fault) {
-    const where = fault.partial === null ? '' : `partial "${fault.partial}", `
-    super(`${where}line ${fault.line}, column ${fault.column}: ${fault.message} ${fault.remedy}`)
+  constructor(fault: Fault, others: readonly Fault[] = []) {
+    super([fault, ...others].map(sentenceOf).join(' Also: '))
     this.name = 'TemplateFault'
     this.fault = fault
   }
+}
+
+function sentenceOf({ partial, line, column, message, remedy }: Fault): string {
+  const where = partial === null ? '' : `partial "${partial}", `
+  return `${where}line ${line}, column ${column}: ${message} ${remedy}`
+}
+
+/** Throws all of these faults, in the order of the text, if there are any. */
+export function throwFaults(faults: readonly Fault[]): void {
+  const [first, ...others] = sortFaults([...faults])
+  if (first) throw new TemplateFault(first, others)
 }
 
 /** Sorts faults by their place in the text. A repeated fault is left out. */

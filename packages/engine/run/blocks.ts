@@ -15,7 +15,7 @@ import {
 import { NotAsked } from '../dialects/scope.ts'
 import { bindPlain, bindReader, bindVariable } from '../duckdb/bindings.ts'
 import { type Bindings, type Engine, identifier, keepTable, readRows, readTable } from '../duckdb/duckdb.ts'
-import { TemplateFault } from '../language/fault.ts'
+import { TemplateFault, throwFaults } from '../language/fault.ts'
 import type { Method, Relation } from '../methods/shared/method.ts'
 import { adjustAcross } from '../methods/shared/multiplicity.ts'
 import { metricsBehind, withMetricMeanings } from '../metrics/meaning.ts'
@@ -59,6 +59,7 @@ export interface BlockResults {
 }
 
 export async function runBlocks(run: BlockRun): Promise<BlockResults> {
+  throwFaults(faultsOfAnalyses(run))
   const tables: Record<string, Table> = {}
   const analyses: Record<string, Outcome> = {}
   const lineage: BlockLineage[] = []
@@ -297,6 +298,29 @@ function withMissing(block: AnalysisBlock, method: Method, infos: readonly Metri
   const zero = infos.length > 0 && infos.every(({ missing }) => missing === 'zero')
   if (!zero || !('missing' in properties) || block.options.missing !== undefined) return block
   return { ...block, options: { ...block.options, missing: 'zero' } }
+}
+
+/**
+ * Returns what would end the run at an analysis, however much was computed before it: names and options that do not
+ * exist, and columns that a source lacks.
+ */
+function faultsOfAnalyses({ template, vars, columns }: BlockRun): Fault[] {
+  const lines = template.source.split('\n')
+  const methods = catalogOfMethods()
+  return template.blocks.flatMap((block) => {
+    if (block.kind === 'sql') return []
+    const positionOf = positionInBlock(block, lines)
+    const unknown = referenceFaults(block, template, methods, positionOf)
+    if (unknown.length > 0) return unknown
+    const method = methods[block.method]!
+    const options = withDefaults(method.options, bindOptions(block.options, vars))
+    const wrong = schemaFaults(method.options, options, `the analysis "${block.name}"`, positionOf)
+    if (wrong.length > 0) return wrong.map((fault) => ofVariable(fault, block, options, positionOf))
+    const given = columns.get(block.of) ?? null
+    const faults = columnFaults({ block, method, options, positionOf }, given)
+    // A column without any value is read as text, and may be taken for numbers.
+    return faults.filter(({ code }) => code !== 'wrong_type')
+  })
 }
 
 /** Returns the block's options with defaults and variables filled in. Throws TemplateFault if they are invalid. */

@@ -171,6 +171,22 @@ test('a value of a variable that an analysis cannot take is told with the variab
   assert.match(result.error.detail, /It is "5 days", from \$p\.unit: run with another value of "p"\.$/)
 })
 
+test('a run tells all options and columns of analyses that cannot be, before it computes a block', async () => {
+  const block = (name: string, rest: string) => `\`\`\`analysis ${name}\n${rest}\n\`\`\`\n`
+  const template = templateOf(
+    `---\n${SALES}\n---\n\`\`\`sql slow\nselect error('computed') as v from sales\n\`\`\`\n` +
+      block('a', 'method: trend\nof: sales\ntime: day\nvalue: amout') +
+      block('b', 'method: trnd\nof: sales\ntime: day\nvalue: amount') +
+      block('c', 'method: describe\nof: slow\nvalu: v') +
+      '# A\n\n{{ a.summary }}\n',
+  )
+  const { code, detail } = failure(await bench.run(template))
+  assert.equal(code, 'template_invalid')
+  for (const told of [/value: sales has no column "amout"/, /There is no method "trnd"/, /valu/])
+    assert.match(detail, told)
+  assert.equal(detail.split(' Also: ').length, 3, detail)
+})
+
 test('a run that fails tells the steps that it took, the last of which failed', async () => {
   const result = await bench.run(
     templateOf(

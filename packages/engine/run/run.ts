@@ -7,7 +7,7 @@ import type { Reader } from '@assay/model/reader'
 import type { Limits, Template } from '@assay/model/template'
 import { arm, type Engine, engineVersion, seal, spillOf } from '../duckdb/duckdb.ts'
 import { createGuard } from '../fence/sql-guard.ts'
-import { TemplateFault } from '../language/fault.ts'
+import { TemplateFault, throwFaults } from '../language/fault.ts'
 import { metricOfRows, withMetricMeanings } from '../metrics/meaning.ts'
 import manifest from '../package.json' with { type: 'json' }
 import type { PartitionKeeper } from '../partitions/keeper.ts'
@@ -126,11 +126,10 @@ async function findings(task: RunTask, context: RunContext): Promise<Findings> {
 
 export function readTemplate(task: Pick<RunTask, 'template' | 'variables'>): Template {
   const { template, faults } = parsedTemplate(task.template)
-  const fault = faults.find(({ severity }) => severity === 'error')
-  if (fault) throw new TemplateFault(fault)
+  throwFaults(faults.filter(({ severity }) => severity === 'error'))
   if (!template) throw new TaskFailure('template_invalid', 'The template cannot be read.')
   const whole = withMetricsOf(template, task.variables)
-  if ('faults' in whole) throw new TemplateFault(whole.faults[0]!)
+  if ('faults' in whole) throw new TemplateFault(whole.faults[0]!, whole.faults.slice(1))
   const blocks = whole.blocks.filter((block) => block.kind === 'sql')
   return { ...whole, columns: new Map(withMetricMeanings(whole.columns, blocks)) }
 }

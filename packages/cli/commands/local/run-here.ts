@@ -19,7 +19,7 @@ export interface Found {
   parsed: Parsed
 }
 
-/** A run ends at the first fault that it meets. */
+/** A run ends at the faults that it meets first. */
 const CHECKED = '"assay check" lists every fault.'
 
 /** Returns the file of a template in ASSAY_TEMPLATES, or of a shipped one; null if none has that id. */

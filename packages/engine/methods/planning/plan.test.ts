@@ -193,7 +193,7 @@ test('a test that cannot be planned is reported, with the remedy', async () => {
   assert.deepEqual(await blocked(one, `${ROWS} where u < 1`), [
     'withheld',
     'too_few',
-    'There is 1 value of v; a plan takes at least 5.',
+    'There is 1 value of v; a plan takes at least 2.',
   ])
   assert.deepEqual(await blocked(one, ROWS.replace('u % 10', '3')), [
     'withheld',

@@ -22,6 +22,7 @@ import {
   caveats,
   evidence,
   headline,
+  LEAST,
   leftOutOf,
   measureOfPlan,
   type Seen,
@@ -81,7 +82,7 @@ export const plan: Method = {
     return {
       ...verdict({
         headline: stop ? stop.says : headline(told),
-        grade: stop ? 'unclear' : few ? 'likely' : 'firm',
+        grade: stop || told.n < LEAST ? 'unclear' : few ? 'likely' : 'firm',
         evidence: evidence(told),
         doubts,
         mild: stop ? [] : ['too_few'],

@@ -52,8 +52,8 @@ export interface Told {
 
 /** The number of units below which their spread is badly known. */
 const FEW = 30
-/** Fewer units do not show how a measure varies. */
-const LEAST = 5
+/** Fewer units do not show how a measure varies at all. */
+export const LEAST = 5
 /** The number of successes, or failures, below which a share is badly known. */
 const FEW_OF_A_KIND = 5
 const YEAR = 365
@@ -86,7 +86,7 @@ export function stopOf({
   effect,
 }: Pick<Told, 'asked' | 'measure' | 'seen' | 'effect'>): Doubt | null {
   const { label } = measure
-  if (seen === null || seen.n < LEAST) return tooFew(seen?.n ?? 0, label, 'a plan takes', LEAST)
+  if (seen === null || seen.n < 2) return tooFew(seen?.n ?? 0, label, 'a plan takes', 2)
   if (!Number.isFinite(seen.value) || !Number.isFinite(seen.variance))
     return doubt(
       'no_base',

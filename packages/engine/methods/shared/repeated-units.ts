@@ -32,7 +32,7 @@ export interface RepeatedUnits {
 const WHO = new Set(
   (
     'user customer client visitor player patient member subscriber account person participant subject respondent ' +
-    'student pupil employee household device session cookie shopper buyer guest passenger driver animal unit'
+    'student pupil employee household device session cookie shopper buyer guest passenger unit'
   ).split(' '),
 )
 const KEY = new Set(['id', 'uuid', 'guid'])
