@@ -20,6 +20,7 @@ import { amount, CERTAINTY, partNamed, quoted } from '../verdicts/words.ts'
 import { besideNeighbours, groupsInOrder } from './groups/in-order.ts'
 import { oneRowMoves } from './groups/influence.ts'
 import { compareMeansOf, MOST_PAIRED, type Pair, pairsOf, sampleOf } from './groups/level.ts'
+import { repeatedDoubt, repeatedUnits, unitRows } from './groups/repeated-units.ts'
 import { hiddenBetween } from './relations/hidden-group.ts'
 import { groupedColumns, groupSql, nameSql, numberSql } from './shared/columns.ts'
 import { cell, integer, number, object, pAdjusted, rowsWith, text } from './shared/fields.ts'
@@ -32,7 +33,6 @@ import {
   momentsOfDistances,
   ofEachGroup,
 } from './shared/moments.ts'
-import { repeatedDoubt, repeatedUnits, unitRows } from './shared/repeated-units.ts'
 import { count, figure, finite, percent, probability } from './shared/sentence.ts'
 import { double } from './shared/sums.ts'
 

@@ -4,7 +4,7 @@
  *
  * `test: auto` checks what a test of means needs (groups/choose.ts) and chooses Welch's test, which lets variances
  * differ, or ranks. It says which and why. Rows that repeat the units of a column are tested by these units
- * (shared/repeated-units.ts). Spreads are compared by the test of Brown and Forsythe. The sources of the
+ * (groups/repeated-units.ts). Spreads are compared by the test of Brown and Forsythe. The sources of the
  * numbers stand in numeric/tests/. DuckDB computes sums, ranks and medians. At most 20,000 values are fetched, only to
  * test their shape or for an exact p.
  */
@@ -24,6 +24,7 @@ import { besideNeighbours, groupsInOrder, type InOrder } from './groups/in-order
 import { oneRowDecides, pairDecides } from './groups/influence.ts'
 import { compareMeansOf, compareRanks, MOST_PAIRED, sampleOf, type Tested } from './groups/level.ts'
 import { compareBlocks, comparePairs, readBlocks } from './groups/paired.ts'
+import { repeatedDoubt, repeatedUnits, unitRows } from './groups/repeated-units.ts'
 import { type Group, type GroupRows, readGroups } from './groups/rows.ts'
 import { compareSpread, distances } from './groups/spread.ts'
 import { evidence, headline } from './groups/words.ts'
@@ -31,7 +32,6 @@ import { hiddenBetween } from './relations/hidden-group.ts'
 import { groupSql, nameSql, numberSql } from './shared/columns.ts'
 import { cell, integer, number, pAdjusted, rowsWith, text } from './shared/fields.ts'
 import { type Method, MethodError, type Relation } from './shared/method.ts'
-import { repeatedDoubt, repeatedUnits, unitRows } from './shared/repeated-units.ts'
 import { count, finite } from './shared/sentence.ts'
 
 const LEVEL = ['welch', 'student', 'mann_whitney', 'welch_anova', 'anova', 'kruskal_wallis'] as const

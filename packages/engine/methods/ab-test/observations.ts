@@ -1,14 +1,14 @@
 /**
  * Reads what a test compares: rows, or with `unit` one observation for each unit and arm, which is the mean of its
- * rows. Where no unit is named, but rows of units repeat (shared/repeated-units.ts), it reads an observation for each of
+ * rows. Where no unit is named, but rows of units repeat (groups/repeated-units.ts), it reads an observation for each of
  * these. It fetches one row for each arm, at most 50, and the extremes of each arm.
  */
 
+import { unitRows } from '../groups/repeated-units.ts'
 import type { Arm } from '../shared/arms.ts'
 import { columnOf, groupSql, nameSql, numberSql } from '../shared/columns.ts'
 import { MethodError, quote, type Relation } from '../shared/method.ts'
 import { groupMoments } from '../shared/moments.ts'
-import { unitRows } from '../shared/repeated-units.ts'
 import { finite } from '../shared/sentence.ts'
 import { double } from '../shared/sums.ts'
 

@@ -2,7 +2,7 @@
  * Finds a column of units that a test was not told of, and makes one observation of each unit, so that rows that are
  * alike do not count as independent.
  *
- * A column holds units if its name says so, if its values come again, and if nearly each of these stands in one group
+ * A column holds units if its name says so, if its values repeat, and if nearly each of these stands in one group
  * only: rows that were dealt to groups one by one would stand in several. The observation of a unit is the mean of its
  * group and what the unit's rows add to that mean. So the means of the groups stay those of the rows, and their errors
  * are those of clusters of unequal sizes (Cochran, Sampling Techniques, 1977, section 9A.1). Rows without a unit stand
@@ -13,9 +13,9 @@ import { readable } from '../../verdicts/measure.ts'
 import { nounsOf } from '../../verdicts/nouns.ts'
 import { doubt } from '../../verdicts/verdict.ts'
 import { quoted } from '../../verdicts/words.ts'
-import { groupSql } from './columns.ts'
-import type { Relation } from './method.ts'
-import { count } from './sentence.ts'
+import { groupSql } from '../shared/columns.ts'
+import type { Relation } from '../shared/method.ts'
+import { count } from '../shared/sentence.ts'
 
 export interface RepeatedUnits {
   column: string
