@@ -124,7 +124,7 @@ async function repeatsOf(table: Relation, unit: string, group: string) {
  * Returns the excess kurtosis of the values `v` of `source`, each standardised by the mean and the spread of its group
  * `g`.
  */
-async function kurtosisOf(table: Relation, source: string, scale: number): Promise<number | null> {
+export async function kurtosisOf(table: Relation, source: string, scale: number): Promise<number | null> {
   const [row] = await table.query(
     `with u as (select g, v / ${double(scale)} as u from ${source} where g is not null and isfinite(v)),
        centers as (select g, favg(u) as center, max(u) - min(u) as width from u group by g),
