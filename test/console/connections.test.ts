@@ -220,7 +220,7 @@ test('every page of connections is accessible and fits a phone; a user who is no
   await link(page, 'warehouse').waitFor({ state: 'detached' })
   await page.goto('/system/connections/warehouse')
   await page.getByText('There is no connection of this name').waitFor()
-  stood.assertSilent()
+  stood.assertSilent([refusal(404)])
 })
 
 test('shows those of a settings file, which are tried but not changed', async () => {

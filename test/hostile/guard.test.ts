@@ -10,6 +10,7 @@ import { openEngine, readTable } from '../../packages/engine/duckdb/duckdb.ts'
 import { ESCAPES } from '../../packages/engine/fence/sql-escapes-fixture.ts'
 import { createGuard } from '../../packages/engine/fence/sql-guard.ts'
 import { bindSql } from '../../packages/engine/language/sql-clauses.ts'
+import { outcomeTables } from '../../packages/engine/run/outcome-tables.ts'
 import { FORMS } from '../../proofs/guard/forms.ts'
 import { SOURCES } from '../../proofs/guard/grammar.ts'
 import { Oracle } from '../../proofs/guard/oracle.ts'
@@ -118,6 +119,8 @@ test('each SQL block of the shipped templates passes, with its optional clauses 
         }
         blocks += 1
       }
+      if (block.kind === 'analysis')
+        names.push(...outcomeTables(block, { template, vars: {}, columns: null }).map(({ name }) => name))
       names.push(block.name)
     }
   }
