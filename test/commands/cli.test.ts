@@ -809,6 +809,12 @@ test('a backup that was made while the service runs becomes a home of its own', 
   assert.match(listed, /"job_status": ?"completed"/)
   const again = await run(['restore', copies, '--home', copy])
   assert.deepEqual([again.code, /is not empty/.test(again.err)], [4, true], 'nothing is written over')
+  const within = await run(['backup', path.join(home, 'b')])
+  assert.deepEqual(
+    [within.code, /name a folder outside ASSAY_HOME/.test(within.err)],
+    [78, true],
+    'a loss of the home would take the backup, too',
+  )
 })
 
 test('a webhook is switched off and on, gets a new secret, and shows what it did', async () => {

@@ -27,10 +27,11 @@ export const BACKUP: Command = {
     json: JSON_OPTION,
   },
   async run(call) {
-    const { config } = resolveConfig(call.environment, call.settings)
-    const address = call.operands[0] ?? config.backup
-    if (address === null || address === undefined)
-      throw new UsageError('Say where to: assay backup FOLDER (or set ASSAY_BACKUP).')
+    const [place = call.settings.backup] = call.operands
+    const settings = place === undefined ? call.settings : { ...call.settings, backup: place }
+    const { config } = resolveConfig(call.environment, settings)
+    const address = config.backup
+    if (address === null) throw new UsageError('Say where to: assay backup FOLDER (or set ASSAY_BACKUP).')
     const keep = numberOption(call, 'keep', 1, 100_000)
     const identities = await identitiesOf(call)
     const recipient = await recipientOf(call, config)
