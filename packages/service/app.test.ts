@@ -146,6 +146,11 @@ test('a folder or a mail server that is not there stops the start', async () => 
     })
   await wrong({ data: path.join(home, 'nowhere') }, /^ASSAY_DATA: .*nowhere is not a folder/)
   await wrong({ templates: path.join(home, 'nowhere') }, /^ASSAY_TEMPLATES: .*nowhere is not a folder/)
+  const { TMPDIR: temporary } = process.env
+  process.env.TMPDIR = path.join(home, 'nowhere')
+  await wrong({}, /^TMPDIR: .*nowhere is not a folder; create it, or name another/)
+  if (temporary === undefined) delete process.env.TMPDIR
+  else process.env.TMPDIR = temporary
   await writeFile(path.join(home, 'file'), '')
   await wrong(
     { home: path.join(home, 'file') },

@@ -62,6 +62,11 @@ export async function checkFolders({ data, templates, home, files, store }: Conf
       throw new ConfigError(
         `ASSAY_TEMPLATES: ${folder} is not a folder; create it, or name the folders that hold templates.`,
       )
+  const { TMPDIR: temporary = '' } = process.env
+  if (temporary !== '' && !(await isFolder(temporary)))
+    throw new ConfigError(
+      `TMPDIR: ${temporary} is not a folder; create it, or name another folder for temporary files.`,
+    )
   await requireFolder('ASSAY_HOME', home)
   if (files !== null && !files.startsWith('s3://')) await requireFolder('ASSAY_FILES', files)
   if (store.startsWith('sqlite:')) await requireFolder('ASSAY_STORE', path.dirname(storeFile(store, home)))
