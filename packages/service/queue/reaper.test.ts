@@ -28,12 +28,18 @@ async function setUp() {
   folders.push(home)
   const clock = new FakeClock()
   const kept = await openStore({ url: '', home, clock, publicUrl: null })
-  const state = { away: false, batches: 0, endless: false }
+  /** `kinds`: those of each batch. `flood`: each batch of drafts is full. */
+  const state = { away: false, kinds: [] as string[], endless: false, flood: false }
   const store = new Proxy(kept, {
     get(target, name: keyof Store) {
       const method = target[name]
-      if (name === 'prune') state.batches += 1
-      if (name === 'prune' && state.endless) return () => new Promise(() => undefined)
+      if (name === 'prune' && !state.away)
+        return async (input: Parameters<Store['prune']>[0]) => {
+          state.kinds.push(input.kinds!.join(' '))
+          if (state.endless) return new Promise(() => undefined)
+          const pruned = await target.prune(input)
+          return state.flood ? { ...pruned, drafts: 50 } : pruned
+        }
       if (typeof method !== 'function' || !state.away) return method
       return () => Promise.reject(new AppError('store_unavailable', 'The store is away.'))
     },
@@ -70,11 +76,16 @@ async function advance(clock: FakeClock, ms: number): Promise<void> {
   }
 }
 
-async function enqueue(store: Store): Promise<string> {
+async function draft(store: Store): Promise<string> {
   const assignment_id = uuidv7()
   const template = { template_id: 't', version: 'v', source: '# t', partials: {} }
   const rest = { variables: {}, presence_name: null, priority: 0, metadata: {}, user_id: 'u' }
   await store.createJob({ assignment_id, workspace_id, template, ...rest })
+  return assignment_id
+}
+
+async function enqueue(store: Store): Promise<string> {
+  const assignment_id = await draft(store)
   await store.queueJob({ workspace_id, assignment_id })
   return assignment_id
 }
@@ -105,7 +116,7 @@ test('puts back the job of a lost node while a deletion of old rows takes long',
   const { store, clock, state, stop } = await setUp()
   state.endless = true
   await advance(clock, 61_000)
-  assert.equal(state.batches, 1)
+  assert.equal(state.kinds.length, 1)
   await store.registerNode(node('dead'))
   const assignment_id = await enqueue(store)
   await store.claimJobs({ node_id: 'dead', limit: 1 })
@@ -132,7 +143,7 @@ test('leaves the nodes time to renew when the store comes back from an outage', 
 })
 
 test('deletes what has been kept long enough, and nothing younger', async () => {
-  const { store, clock, state, stop } = await setUp()
+  const { store, clock, stop } = await setUp()
   const old = await enqueue(store)
   await store.cancelJob({ workspace_id, assignment_id: old })
   clock.advance(20 * DAY_MS)
@@ -142,6 +153,28 @@ test('deletes what has been kept long enough, and nothing younger', async () => 
   await advance(clock, 70_000)
   assert.equal(await store.getJob({ workspace_id, assignment_id: old }), null)
   assert.ok(await store.getJob({ workspace_id, assignment_id: young }))
-  assert.ok(state.batches >= 2, 'until a batch finds nothing')
+  await stop()
+})
+
+const ALL = 'jobs drafts events deliveries workspaces other'
+
+test('deletes on only of the kinds that had a full batch', async () => {
+  const { store, clock, state, stop } = await setUp()
+  for (let made = 0; made < 120; made += 1) await draft(store)
+  clock.advance(31 * DAY_MS)
+  await advance(clock, 30_000)
+  assert.deepEqual(state.kinds, [ALL, 'drafts', 'drafts'])
+  const left = await store.listJobs({ workspace_id, limit: 1 })
+  assert.deepEqual(left.items, [])
+  await stop()
+})
+
+test('looks at every kind each minute, also while one has full batches without end', async () => {
+  const { clock, state, stop } = await setUp()
+  state.flood = true
+  await advance(clock, 185_000)
+  const rounds = state.kinds.filter((kinds) => kinds === ALL).length
+  assert.ok(rounds >= 3, `${rounds} rounds of all kinds in three minutes`)
+  assert.ok(state.kinds.length > 10 * rounds, 'and many batches of the one')
   await stop()
 })

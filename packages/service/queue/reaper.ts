@@ -3,7 +3,7 @@
  * small batches, and has their room used again. Any number of reapers may run at once.
  */
 import { type Clock, iso } from '@assay/model/clock'
-import type { Retention } from '@assay/store/contract/retention'
+import type { Pruned, Retention } from '@assay/store/contract/retention'
 import type { Store } from '@assay/store/store'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
@@ -36,23 +36,28 @@ export interface ReaperOptions {
 const pauseAfter = ({ clock, store }: ReaperOptions, begun: number): number =>
   Math.max(PRUNE_PAUSE_MS, PAUSES[store.kind] * (clock.monotonic() - begun))
 
-/** Deletes old rows batch by batch until none is left. */
-async function prune(options: ReaperOptions, signal: AbortSignal): Promise<void> {
+/**
+ * Deletes old rows batch by batch. Only kinds with a full batch get another. Resolves with false after a minute, if rows
+ * may be left: then it is the turn of all kinds again.
+ */
+async function prune(options: ReaperOptions, signal: AbortSignal): Promise<boolean> {
   const { store, clock, log, keep, metrics } = options
-  const total = { jobs: 0, drafts: 0, events: 0, deliveries: 0, other: 0 }
-  let rest = 1
-  while (rest > 0 && !signal.aborted) {
+  const total: Pruned = { jobs: 0, drafts: 0, events: 0, deliveries: 0, workspaces: 0, other: 0 }
+  const until = clock.monotonic() + PRUNE_MS
+  let kinds = Object.keys(total) as (keyof Pruned)[]
+  while (kinds.length > 0 && !signal.aborted && clock.monotonic() < until) {
     const begun = clock.monotonic()
-    const pruned = await store.prune({ keep, limit: PRUNE_BATCH })
-    rest = 0
-    for (const [kind, count] of Object.entries(pruned) as [keyof typeof total, number][]) {
-      total[kind] += count
-      if (count > 0) metrics.rowsDeleted.inc({ kind }, count)
-      rest += count
+    const pruned = await store.prune({ keep, limit: PRUNE_BATCH, kinds })
+    for (const kind of kinds) {
+      total[kind] += pruned[kind]
+      if (pruned[kind] > 0) metrics.rowsDeleted.inc({ kind }, pruned[kind])
     }
-    if (rest > 0) await clock.sleep(pauseAfter(options, begun), signal)
+    // A batch of a workspace ends with the table, so after any row there may be another table.
+    kinds = kinds.filter((kind) => pruned[kind] >= (kind === 'workspaces' ? 1 : PRUNE_BATCH))
+    if (kinds.length > 0) await clock.sleep(pauseAfter(options, begun), signal)
   }
   if (Object.values(total).some((count) => count > 0)) log.info(total, 'old rows were deleted')
+  return kinds.length === 0
 }
 
 async function pruneAudit(options: ReaperOptions, signal: AbortSignal): Promise<void> {
@@ -104,11 +109,13 @@ export function createReaper(options: ReaperOptions): Service {
   }
 
   async function tidying(signal: AbortSignal): Promise<void> {
+    let done = true
     while (!signal.aborted) {
-      await clock.sleep(PRUNE_MS, signal)
+      if (done) await clock.sleep(PRUNE_MS, signal)
       if (signal.aborted) return
+      done = true
       try {
-        await prune(options, signal)
+        done = await prune(options, signal)
         await pruneAudit(options, signal)
         const tables = await store.reclaim()
         if (tables.length > 0) log.info({ tables }, 'tables were vacuumed, because autovacuum is off')

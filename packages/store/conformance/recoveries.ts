@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { EventType } from '@assay/model/event'
 import { uuidv7 } from '@assay/model/ids'
-import type { Retention } from '../contract/workspaces/retention.ts'
+import type { Pruned, Retention } from '../contract/workspaces/retention.ts'
 import type { IdempotencyStart, Store } from '../store.ts'
 import {
   addWebhook,
@@ -287,7 +287,7 @@ export const retentionTests: ConformanceTests = {
     const [waiting] = await send(store, webhook)
     await elapse(10 * DAY)
     const keep = { ...KEEP, deliveries_ms: 20 * DAY }
-    const nothing = { jobs: 0, drafts: 0, events: 0, deliveries: 0, other: 0 }
+    const nothing = { jobs: 0, drafts: 0, events: 0, deliveries: 0, workspaces: 0, other: 0 }
     assert.deepEqual(await store.prune({ keep, limit: 100 }), nothing)
     const short = { ...keep, deliveries_ms: 5 * DAY }
     assert.equal((await store.prune({ keep: short, limit: 1 })).deliveries, 1, 'in batches')
@@ -353,6 +353,20 @@ export const retentionTests: ConformanceTests = {
     const counts = (await store.counts()).jobs.map(({ job_status, count }) => [job_status, count])
     assert.deepEqual(Object.fromEntries(counts), { draft: 1, queued: 2 })
     assert.equal(await store.getTemplateVersion({ template_id: 'old', version: 'v-0' }), null)
+  },
+
+  'deletes the kinds that it is told, and no other': async ({ store, elapse }) => {
+    await register(store)
+    const old = await completeNew(store)
+    const draft = await store.createJob(jobInput())
+    await elapse(400 * DAY)
+    const nothing = { jobs: 0, drafts: 0, events: 0, deliveries: 0, workspaces: 0, other: 0 }
+    const prune = (...kinds: (keyof Pruned)[]) => store.prune({ keep: KEEP, limit: 100, kinds })
+    assert.deepEqual(await prune('drafts', 'deliveries'), { ...nothing, drafts: 1 })
+    assert.equal(await store.getJob(draft), null)
+    assert.ok(await store.getJob(old))
+    assert.deepEqual(await prune('jobs'), { ...nothing, jobs: 1 })
+    assert.ok((await prune('events')).events > 0)
   },
 
   'deletes old events with their ended deliveries, but not what still waits': async ({ store, elapse }) => {

@@ -17,12 +17,17 @@ export interface Pruned {
   drafts: number
   events: number
   deliveries: number
+  /** The rows of workspaces whose deletion was interrupted. */
+  workspaces: number
   other: number
 }
 
 export interface RetentionStore {
-  /** Deletes at most `limit` objects of each kind that are old enough. */
-  prune(input: { keep: Retention; limit: number }): Promise<Pruned>
+  /**
+   * Deletes at most `limit` objects of each of the kinds that are old enough; by default of every kind. Of workspaces it
+   * deletes rows of one table at a time.
+   */
+  prune(input: { keep: Retention; limit: number; kinds?: readonly (keyof Pruned)[] }): Promise<Pruned>
   /**
    * Makes the room of deleted and replaced rows usable again where the database does not do so by itself: PostgreSQL
    * without autovacuum. Elsewhere it does nothing. Resolves with the names of the tables.

@@ -147,60 +147,53 @@ function* pruneVersions(tx: Transaction, limit: number): Routine<number> {
   return found.length === 0 ? 0 : yield* tx.run(DELETE_VERSIONS, { found: JSON.stringify(found) })
 }
 
-interface Pruning extends Input<'prune'> {
+interface Pruning extends Omit<Input<'prune'>, 'kinds'> {
   /** Returns the time `ms` milliseconds before now. A length beyond all time keeps everything. */
   before(ms: number): string
 }
 
-type Prune = (tx: Transaction, pruning: Pruning) => Routine<Partial<Pruned>>
+type Prune = (tx: Transaction, pruning: Pruning) => Routine<number>
 
 /**
  * Prunes each kind in a transaction of its own, so that nodes that prune at once never hold rows of one kind while
  * they wait for those of another.
  */
-const PARTS: readonly Prune[] = [
-  function* jobs(tx, { keep, limit, before }) {
+const KINDS: Record<keyof Pruned, Prune> = {
+  *jobs(tx, { keep, limit, before }) {
     const ended = yield* tx.all(OLD_JOBS, { before: before(keep.jobs_ms), limit })
     yield* removeJobs(
       tx,
       ended.map(({ assignment_id }) => assignment_id),
     )
-    return { jobs: ended.length }
+    return ended.length
   },
-  function* drafts(tx, { keep, limit, before }) {
+  *drafts(tx, { keep, limit, before }) {
     const drafts = yield* tx.all(OLD_DRAFTS, { before: before(keep.drafts_ms), limit })
     yield* removeDrafts(tx, drafts)
-    return { drafts: drafts.length }
+    return drafts.length
   },
-  function* events(tx, { keep, limit, before }) {
-    return { events: yield* pruneEvents(tx, before(keep.events_ms), limit) }
-  },
-  function* deliveries(tx, { keep, limit, before }) {
-    return { deliveries: yield* tx.run(OLD_DELIVERIES, { before: before(keep.deliveries_ms), limit }) }
-  },
-  function* closed(tx, { limit }) {
-    return { other: yield* emptyClosed(tx, limit) }
-  },
-  function* others(tx, { keep, limit, before }) {
+  events: (tx, { keep, limit, before }) => pruneEvents(tx, before(keep.events_ms), limit),
+  deliveries: (tx, { keep, limit, before }) =>
+    tx.run(OLD_DELIVERIES, { before: before(keep.deliveries_ms), limit }),
+  workspaces: (tx, { limit }) => emptyClosed(tx, limit),
+  *other(tx, { keep, limit, before }) {
     let other = yield* pruneVersions(tx, limit)
     const values = { before: before(keep.events_ms), keys_before: before(KEEP_KEYS_MS), most: limit }
     for (const deleteSome of OTHERS) other += yield* tx.run(deleteSome, values)
-    return { other }
+    return other
   },
-]
+}
 
 export async function prune(
   write: <Result>(work: (tx: Transaction) => Routine<Result>) => Promise<Result>,
-  input: Input<'prune'>,
+  { kinds = Object.keys(KINDS) as (keyof Pruned)[], ...input }: Input<'prune'>,
 ): Promise<Pruned> {
-  const pruned: Pruned = { jobs: 0, drafts: 0, events: 0, deliveries: 0, other: 0 }
-  for (const part of PARTS) {
-    const done = await write(function* pruning(tx) {
+  const pruned: Pruned = { jobs: 0, drafts: 0, events: 0, deliveries: 0, workspaces: 0, other: 0 }
+  for (const kind of kinds)
+    pruned[kind] = await write(function* pruning(tx) {
       yield* tx.native.useIndexes()
       const before = (ms: number): string => iso(Math.max(0, Date.parse(tx.now) - ms))
-      return yield* part(tx, { ...input, before })
+      return yield* KINDS[kind](tx, { ...input, before })
     })
-    for (const [kind, count] of Object.entries(done)) pruned[kind as keyof Pruned] += count
-  }
   return pruned
 }
