@@ -39,6 +39,8 @@ export interface Target {
   attach: (typeof ATTACHMENTS)[number] | null
   /** The addresses of `to` that get nothing before their owners agree, each with the time since which it waits. */
   unconfirmed?: Record<string, string>
+  /** The addresses whose owners have left since somebody last wrote `to`. Only they can put themselves back. */
+  left?: string[]
 }
 
 /** Returns the context with which a target is sealed (`SecretBox`). */

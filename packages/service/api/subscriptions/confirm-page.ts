@@ -12,22 +12,34 @@ import type { Services } from '../dependencies.ts'
 import { type Call, operation } from '../http/operation.ts'
 import { PRESSED, pageFor, type Reader, SHOWN, TRIES } from './reader-page.ts'
 
-/** Adds a reader who has left to the subscription again. */
+/** Adds a reader who has left to the subscription again. A reader whom somebody else has removed is not added. */
 async function putBack(
   { store, secrets }: Services,
   { workspace_id, webhook_id, to }: Reader,
 ): Promise<void> {
-  for (let left = TRIES; left > 0; left -= 1) {
+  for (let tries = TRIES; tries > 0; tries -= 1) {
     const webhook = await store.getWebhook({ workspace_id, webhook_id })
     if (!sendsMail(webhook)) return
     const target = openTarget(secrets, webhook)
-    if (target.to.some((one) => isSameMailbox(one, to)) || target.to.length >= RECIPIENTS_MOST) return
-    const sealed = sealTarget(secrets, webhook_id, { ...target, to: [...target.to, to] })
+    const isOwn = (one: string): boolean => isSameMailbox(one, to)
+    const { left = [] } = target
+    if (!left.some(isOwn) || target.to.some(isOwn) || target.to.length >= RECIPIENTS_MOST) return
+    const others = left.filter((one) => !isOwn(one))
+    const sealed = sealTarget(secrets, webhook_id, { ...target, to: [...target.to, to], left: others })
     const on = webhook.disabled_reason === LAST_LEFT ? ({ status: 'enabled' } as const) : {}
     const patch = { target: sealed, ...on }
     if (await store.updateWebhook({ workspace_id, webhook_id, patch, if_target: webhook.target })) return
   }
   throw new Error('The subscription was changed at the same moment: try again.')
+}
+
+/** Tells whether the reader is on the list. */
+async function isListed(
+  { store, secrets }: Services,
+  { workspace_id, webhook_id, to }: Reader,
+): Promise<boolean> {
+  const webhook = await store.getWebhook({ workspace_id, webhook_id })
+  return sendsMail(webhook) && openTarget(secrets, webhook).to.some((one) => isSameMailbox(one, to))
 }
 
 async function agree(services: Services, request: Call['request'], reader: Reader): Promise<void> {
@@ -57,6 +69,8 @@ export const confirm = operation({
   summary: 'Agree to mail',
   handle: pageFor(CONFIRM_CONTEXT, async (services, reader, request) => {
     await agree(services, request, reader)
-    return plainPage('You get the mail from now on', 'You can close this page.')
+    return (await isListed(services, reader))
+      ? plainPage('You get the mail from now on', 'You can close this page.')
+      : plainPage('You are not on the list of this mail', 'Ask its sender to add your address.')
   }),
 })

@@ -427,6 +427,36 @@ test('who unsubscribes is off the list by every spelling of the address, and sta
   )
 })
 
+test('a reader whom somebody has removed cannot put himself back by the address in an old mail', async (t) => {
+  const api = await opened(t)
+  const { ask, secrets } = api
+  const [ADA, BOB] = ['ada@example.com', 'bob@example.com']
+  const { subscription_id } = await made(api, { kind: 'email', to: [ADA, BOB] })
+  const path = `/v1alpha/subscriptions/${subscription_id}`
+  const sealed = (context: string) =>
+    secrets.seal(JSON.stringify([workspace_id, subscription_id, BOB]), context)
+  const press = (url: string) => ask('POST', url, { token: null, ...ONE_CLICK[0] })
+  const leave = () => press(`/unsubscribe/${sealed(UNSUBSCRIBE_CONTEXT)}`)
+  const comeBack = () => press(`/confirm/${sealed(CONFIRM_CONTEXT)}`)
+  const listed = async () => (await ask('GET', path)).json().to
+  await leave()
+  await comeBack()
+  assert.deepEqual(await listed(), [ADA, BOB], 'who left without being removed returns')
+  await ask('PATCH', path, { body: { to: [ADA] } })
+  assert.match((await comeBack()).text, /You are not on the list of this mail/)
+  assert.deepEqual(await listed(), [ADA], 'an address that he used before')
+  const page = await leave()
+  assert.match(page.text, /You are unsubscribed/)
+  assert.doesNotMatch(page.text, /Get this mail again/)
+  await comeBack()
+  assert.deepEqual(await listed(), [ADA], 'also once he has unsubscribed')
+  await ask('PATCH', path, { body: { to: [ADA, BOB] } })
+  await leave()
+  await ask('PATCH', path, { body: { to: [ADA] } })
+  await comeBack()
+  assert.deepEqual(await listed(), [ADA], 'also where he left and the list was written since')
+})
+
 /** The two forms of RFC 8058 (sections 3.1 and 8.2): a mail program may post either. */
 const ONE_CLICK = [
   { type: 'application/x-www-form-urlencoded', body: 'List-Unsubscribe=One-Click' },

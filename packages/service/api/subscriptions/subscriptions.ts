@@ -164,8 +164,11 @@ async function changedTarget(
   if ([to, url, link_expires_in, subject, attach].every((field) => field === undefined))
     return { patch: {}, asks: false }
   const present = openTarget(services.secrets, webhook)
+  // Whoever writes the list decides who is on it: readers who had left it before cannot put themselves back.
+  const { left, ...known } = present
   const wanted: Target = {
-    ...present,
+    ...known,
+    ...(to === undefined && left ? { left } : {}),
     to: to ?? present.to,
     url: url ?? present.url,
     link_expires_in: link_expires_in === undefined ? present.link_expires_in : link_expires_in,

@@ -36,7 +36,8 @@ async function takeOff(
     const target: Target = openTarget(services.secrets, webhook)
     const rest = target.to.filter((one) => !isSameMailbox(one, to))
     if (rest.length === target.to.length) return
-    const sealed = sealTarget(services.secrets, webhook_id, { ...target, to: rest })
+    const gone = (target.left ?? []).filter((one) => !isSameMailbox(one, to))
+    const sealed = sealTarget(services.secrets, webhook_id, { ...target, to: rest, left: [...gone, to] })
     const off = { status: 'disabled', disabled_reason: LAST_LEFT } as const
     const patch = { target: sealed, ...(rest.length === 0 ? off : {}) }
     if (await store.updateWebhook({ workspace_id, webhook_id, patch, if_target: webhook.target })) return
@@ -54,8 +55,26 @@ async function isReader(services: Services, { workspace_id, webhook_id, to }: Re
   return open.some((one) => isSameMailbox(one, to))
 }
 
-/** Returns the page of a reader who has left, with the button to return. */
-function leftPage({ secrets, config }: Services, { workspace_id, webhook_id, to }: Reader): string {
+/** Tells whether the list still has a place for the reader, whom nobody else has removed. */
+async function mayReturn(
+  { store, secrets }: Services,
+  { workspace_id, webhook_id, to }: Reader,
+): Promise<boolean> {
+  const webhook = await store.getWebhook({ workspace_id, webhook_id })
+  if (!sendsMail(webhook)) return false
+  const { to: listed, left = [] } = openTarget(secrets, webhook)
+  return [...listed, ...left].some((one) => isSameMailbox(one, to))
+}
+
+/** Returns the page of a reader who has left, with the button to return if the reader may. */
+async function leftPage(services: Services, reader: Reader): Promise<string> {
+  const { secrets, config } = services
+  const { workspace_id, webhook_id, to } = reader
+  if (!(await mayReturn(services, reader)))
+    return plainPage(
+      'You are unsubscribed',
+      'You get no more mail of this subscription. Ask its sender if you want it again.',
+    )
   const token = secrets.sealForOthers(JSON.stringify([workspace_id, webhook_id, to]), CONFIRM_CONTEXT)
   const button = `<form method="post" action="${prefixOf(config.publicUrl)}/confirm/${token}"><p><button>Get this mail again</button></p></form>`
   return plainPage('You are unsubscribed', 'You get no more mail of this subscription.', button)
