@@ -76,7 +76,7 @@ export async function createApi(given: ApiDependencies): Promise<Api> {
   // This comes before requests are refused, so that a page of another site can read the refusal.
   await allowOtherSites(app, given.config.corsOrigins)
   app.addHook('onRequest', (request, _reply, done) => done(arrive(request, routes)))
-  addBodyParsers(app)
+  addBodyParsers(app, services.oneByOne)
   const streams = ({ operation }: Route): boolean => operation.bodyType === ANY_TYPE
   for (const route of routes.filter((one) => !streams(one))) addRoute(app, route, services)
   addStreamRoutes(app, routes.filter(streams), services)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { openTestServer } from '../test-server.ts'
 import { hasTooMany } from './body.ts'
 
 const tooMany = (text: string): boolean => hasTooMany(Buffer.from(text))
@@ -16,4 +17,25 @@ test('a body of very many values, keys or digits is too much, wherever they stan
   assert.equal(tooMany(`{"a":"\\\\","b":[${'{},'.repeat(110_000)}1]}`), true)
   assert.equal(tooMany('{"a":'.repeat(40_000)), true)
   assert.equal(tooMany(`[${'9'.repeat(1001)}]`), true)
+})
+
+test('large bodies that end in one moment are read one at a time, and other requests are answered between them', async (t) => {
+  const { ask } = await openTestServer(t)
+  const body = { template_id: 'hello', items: Array.from({ length: 20_000 }, () => ({})) }
+  let pass = 0
+  let counting: NodeJS.Immediate
+  const count = (): void => {
+    pass += 1
+    counting = setImmediate(count)
+  }
+  count()
+  t.after(() => clearImmediate(counting))
+  const passes = await Promise.all(
+    Array.from({ length: 20 }, async () => {
+      const { status } = await ask('POST', '/v1alpha/jobs/bulk', { body })
+      assert.equal(status, 422)
+      return pass
+    }),
+  )
+  assert.equal(new Set(passes).size, 20, `passes of the event loop: ${passes.join()}`)
 })

@@ -1,7 +1,12 @@
-/** Reads bodies: JSON, Markdown, YAML and forms, each only where the operation takes it, all UTF-8 and at most 1 MiB. */
+/**
+ * Reads bodies: JSON, Markdown, YAML and forms, each only where the operation takes it, all UTF-8 and at most 1 MiB. Large
+ * ones are read one at a time, in turn by workspace: a client may send the last bytes of a thousand bodies in one moment.
+ */
 import { isUtf8 } from 'node:buffer'
 import { AppError } from '@assay/model/errors'
+import type { OneByOne } from '@assay/net/one-by-one'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { callerNetwork } from './client-address.ts'
 import { ANY_TYPE, BODY_TYPES, type BodyType } from './operation.ts'
 
 declare module 'fastify' {
@@ -87,21 +92,32 @@ const PARSERS: Record<Exclude<BodyType, typeof ANY_TYPE>, (text: string) => unkn
   'multipart/form-data': () => ({}),
 }
 
-export function addBodyParsers(app: FastifyInstance): void {
+/** The bytes above which a body is read in turn. Reading a smaller one takes less than a millisecond. */
+const LARGE_BYTES = 8192
+
+export function addBodyParsers(app: FastifyInstance, oneByOne: OneByOne): void {
   app.removeAllContentTypeParsers()
   for (const type of BODY_TYPES) {
     app.addContentTypeParser<Buffer>(type, { parseAs: 'buffer' }, (request, bytes, done) => {
-      const refused = refusal(type, request, bytes)
-      if (refused) {
-        done(refused)
+      const read = (): void => {
+        const refused = refusal(type, request, bytes)
+        if (refused) {
+          done(refused)
+          return
+        }
+        if (request.headers['idempotency-key'] !== undefined) request.rawBody = bytes
+        try {
+          done(null, PARSERS[type](bytes.toString('utf8')))
+        } catch (error) {
+          done(error as Error)
+        }
+      }
+      if (bytes.length <= LARGE_BYTES) {
+        read()
         return
       }
-      if (request.headers['idempotency-key'] !== undefined) request.rawBody = bytes
-      try {
-        done(null, PARSERS[type](bytes.toString('utf8')))
-      } catch (error) {
-        done(error as Error)
-      }
+      const owner = request.principal?.workspace_id ?? callerNetwork(request)
+      void oneByOne.run(owner, async () => read())
     })
   }
 }
