@@ -10,7 +10,7 @@ import { after, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { FORBIDDEN_URLS } from '../../test/hostile/ssrf-vectors.ts'
 import { selfSigned, startTrap } from '../../test/servers/receiver.ts'
-import { DownloadError, download, type Wanted } from './download.ts'
+import { DownloadError, download, downloadRange, type Range, type Wanted } from './download.ts'
 import { createFileCache, type FileCache } from './file-cache.ts'
 import { createGuard, type Guard } from './guard.ts'
 import { parseTargets } from './target.ts'
@@ -257,4 +257,39 @@ test('no address of the inside is reached where only public ones are allowed, by
     await assert.rejects(fetchFile(`http://${outside}:${port}/${index}`, { guard }), DownloadError, url.href)
   }
   assert.equal(trap.connections(), 0)
+})
+
+test('a server that announces another part than was asked for is left before its bytes fill the memory', async () => {
+  let [announced, sent] = ['', 0]
+  const { url } = await serve((_request, response) => {
+    response.writeHead(206, { 'content-range': announced })
+    const piece = Buffer.alloc(65_536)
+    const more = (): void => {
+      while (!response.destroyed) {
+        sent += piece.length
+        if (!response.write(piece)) break
+      }
+    }
+    response.on('drain', more)
+    more()
+  })
+  const signal = new AbortController().signal
+  const wanted = { url, headers: () => Promise.resolve({}), identity: url, redirects: 0, otherOrigins: false }
+  const part = (range: Range) =>
+    downloadRange({ ...wanted, most: 1e9 }, range, { guard: inside, etag: null, signal })
+  for (const [range, said] of [
+    [{ from: 0, until: 100 }, 'bytes 0-9007199254740990/9007199254740991'],
+    [{ from: 50, until: 100 }, 'bytes 0-99/100'],
+    [{ from: 50, until: 100 }, 'bytes 50-98/1000'],
+    [{ last: 100 }, 'bytes 0-999999/1000000'],
+    [{ last: 100 }, 'bytes 900-998/1000'],
+    [{ last: 100 }, `bytes 0-99/${'9'.repeat(400)}`],
+  ] as const) {
+    announced = said
+    await refuses(part(range), /was sent with another part than was asked for/)
+  }
+  // Endless bytes after the part that was asked for.
+  announced = 'bytes 50-99/100'
+  await refuses(part({ from: 50, until: 100 }), /more bytes than were asked for/)
+  assert.ok(sent < 100_000_000, `${sent} bytes`)
 })

@@ -136,6 +136,13 @@ export interface FetchedRange {
   modified_at: string
 }
 
+/** Tells whether a part that a server announces is the one that was asked for, so that no more bytes come than it has. */
+function isAsked(range: Range, from: number, end: number, total: number): boolean {
+  if (!Number.isSafeInteger(total)) return false
+  const wanted = 'last' in range ? { from: Math.max(0, total - range.last), until: total } : range
+  return from === wanted.from && end === Math.min(wanted.until, total) - 1
+}
+
 /** Fetches a part. Resolves to null if the server sends whole files only. `etag`: of the file that is wanted, else any. */
 export async function downloadRange(
   wanted: Wanted,
@@ -152,6 +159,8 @@ export async function downloadRange(
     if (statusCode === 200 || statusCode === 416 || (statusCode === 206 && !placed)) return leave(response)
     await vetStatus(response, 206)
     const [from, end, total] = placed!.slice(1).map(Number) as [number, number, number]
+    if (!isAsked(range, from, end, total))
+      return await refuse(response, 'was sent with another part than was asked for')
     const parts: Buffer[] = []
     let bytes = 0
     for await (const part of body as AsyncIterable<Buffer>) {

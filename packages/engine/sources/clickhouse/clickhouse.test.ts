@@ -320,6 +320,51 @@ test('a user who can reach other systems is refused, or reported if that is acce
   assert.match(told.read_only, /which is accepted: it can reach other systems \(S3\)/)
 })
 
+/** Sends bytes until the client leaves. */
+function endless(response: ServerResponse): void {
+  const piece = Buffer.alloc(65_536, 'a')
+  const more = (): void => {
+    while (!response.destroyed && response.write(piece));
+  }
+  response.on('drain', more)
+  more()
+}
+
+test('a server whose answer does not end is left once it is too long, whatever was asked', async (t) => {
+  const described = (one: Asked): boolean => one.sql.startsWith('DESCRIBE')
+  const detailOf = async (connection: OpenConnection): Promise<string> => {
+    const result = await bench.run(queryTemplate('select 1'), {}, { connections: accessOf(connection) })
+    assert.ok(result.status === 'failed', result.status)
+    return result.error.detail
+  }
+  const columns = await serve(t, (one, response) =>
+    described(one) ? endless(response) : response.end('["25.8.1","2"]\n'),
+  )
+  assert.match(
+    await detailOf(columns.connection),
+    /answers a question about itself with more than 4000000 bytes/,
+  )
+  const fault = await serve(t, (one, response) => {
+    if (described(one)) endless(response.writeHead(500))
+    else response.end('["25.8.1","2"]\n')
+  })
+  assert.match(await detailOf(fault.connection), /was refused: a{4000}$/)
+  const rights = await serve(t, () => undefined, '')
+  const server = createServer((_request, response) => endless(response)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const all = { ...rights.connection, options: { ...rights.connection.options, url } }
+  assert.match(await detailOf(all), /answers a question about itself with more than 4000000 bytes/)
+  const probe = { kind: 'probe' as const, connection: all, roots: bench.roots }
+  const told = await bench.pool.probe(probe, { workspace_id: 'test' })
+  assert.ok(!told.ok)
+  assert.match(told.detail, /answers a question about itself with more than 4000000 bytes/)
+})
+
 test('what a user can do by its roles, and by theirs, counts as what it can do itself', async (t) => {
   const rightsBy = async (grants: string, roles: Record<string, string>) => {
     const { connection } = await serve(t, (_one, response) => response.end('["25.8.1","2"]\n'), grants, roles)

@@ -7,6 +7,7 @@ import { isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
+import type { Readable } from 'node:stream'
 import type { OpenConnection } from '@assay/model/connection'
 import { createGuard, type Guard } from '@assay/net/guard'
 import { parseTargets } from '@assay/net/target'
@@ -28,6 +29,8 @@ const KILL_MS = 300
 /** Types whose values are compared by their bytes, and that come as texts. */
 const PLAIN_TEXT = /^(?:(?:Nullable|LowCardinality)\()*(?:String\b|Enum(?:8|16)\()/
 const ERROR_BYTES = 4000
+/** The most bytes of an answer about a server, a user or columns. */
+const ASIDE_BYTES = 4_000_000
 
 const SYNTAX: SqlSyntax = {
   opaque: [/'(?:[^'\\]|\\[\s\S]|'')*'|"(?:[^"\\]|\\[\s\S])*"|`(?:[^`\\]|\\[\s\S])*`|--[^\n]*|#[ !][^\n]*/y],
@@ -57,11 +60,8 @@ export const clickhouse: Kind = {
     const client = new Client(options)
     try {
       const privileges = await acceptedRights(client, options.connection)
-      const body = await client.send(
-        "select version(), toString(getSetting('readonly'))",
-        'JSONCompactEachRow',
-      )
-      const [version, readonly] = JSON.parse(await body.text()) as [string, string]
+      const sql = "select version(), toString(getSetting('readonly'))"
+      const [version, readonly] = JSON.parse(await client.ask(sql, 'JSONCompactEachRow')) as [string, string]
       return {
         server: `ClickHouse ${version}`,
         read_only:
@@ -81,8 +81,7 @@ export const clickhouse: Kind = {
  * counts as a right.
  */
 async function rightsOf(client: Client): Promise<string[]> {
-  const ask = async (sql: string): Promise<string[]> =>
-    (await (await client.send(sql, 'TabSeparatedRaw')).text()).split('\n')
+  const ask = async (sql: string): Promise<string[]> => (await client.ask(sql, 'TabSeparatedRaw')).split('\n')
   const own = await ask('SHOW GRANTS')
   const privileges = privilegesOf(own)
   const roles = new Set(rolesOf(own))
@@ -185,7 +184,7 @@ class Client {
       })
       this.#answered = true
       if (statusCode === 200) return body
-      throw refusal(name, (await body.text()).slice(0, ERROR_BYTES))
+      throw refusal(name, (await beginningOf(body, ERROR_BYTES)).text)
     } catch (error) {
       if (error instanceof SourceError) throw error
       signal.throwIfAborted()
@@ -193,6 +192,21 @@ class Client {
       if (this.#answered) throw brokeOff(this.#options.connection, message)
       throw new SourceError(`The connection "${name}" cannot be made: ${message}`)
     }
+  }
+
+  /** Resolves to a short answer. Rejects with SourceError, also if it does not end. */
+  async ask(sql: string, format: string, options: Parameters<Client['send']>[2] = {}): Promise<string> {
+    const { connection } = this.#options
+    const { text, isWhole } = await beginningOf(await this.send(sql, format, options), ASIDE_BYTES).catch(
+      (error: unknown) => {
+        this.#options.signal.throwIfAborted()
+        throw brokeOff(connection, (error as Error).message)
+      },
+    )
+    if (isWhole) return text
+    throw new SourceError(
+      `The server of the connection "${connection.name}" answers a question about itself with more than ${ASIDE_BYTES} bytes.`,
+    )
   }
 
   /** Ends the query on the server. Waits for at most KILL_MS. */
@@ -206,6 +220,19 @@ class Client {
   close(): Promise<void> {
     return this.#guard.close()
   }
+}
+
+/** Reads at most so many bytes of a body, and leaves the rest. */
+async function beginningOf(body: Readable, most: number): Promise<{ text: string; isWhole: boolean }> {
+  body.on('error', () => undefined)
+  const pieces: Buffer[] = []
+  let bytes = 0
+  for await (const piece of body as AsyncIterable<Buffer>) {
+    bytes += piece.length
+    pieces.push(piece)
+    if (bytes > most) break
+  }
+  return { text: Buffer.concat(pieces).toString('utf8', 0, most), isWhole: bytes <= most }
 }
 
 function refusal(name: string, answer: string): SourceError {
@@ -237,8 +264,8 @@ class ClickhouseReader implements FileReader {
   async schema(): Promise<RemoteColumn[]> {
     await this.#accept()
     const { query } = this.#options
-    const body = await this.#send(`DESCRIBE TABLE (\n${bare(query.sql)}\n)`, 'JSONCompactEachRow')
-    const rows = (await body.text())
+    const body = await this.#ask(`DESCRIBE TABLE (\n${bare(query.sql)}\n)`, 'JSONCompactEachRow')
+    const rows = body
       .trim()
       .split('\n')
       .map((row) => JSON.parse(row) as [name: string, type: string])
@@ -297,19 +324,27 @@ class ClickhouseReader implements FileReader {
     return rows && { rows, bytes }
   }
 
-  #send(sql: string, format: string, settings: Readonly<Record<string, string>> = {}) {
+  get #asking() {
     const signal = AbortSignal.any([this.#options.signal, this.#closed.signal])
-    return this.#client.send(sql, format, { parameters: this.#options.query.parameters, signal, settings })
+    return { parameters: this.#options.query.parameters, signal }
+  }
+
+  #send(sql: string, format: string, settings: Readonly<Record<string, string>> = {}) {
+    return this.#client.send(sql, format, { ...this.#asking, settings })
+  }
+
+  #ask(sql: string, format: string): Promise<string> {
+    return this.#client.ask(sql, format, this.#asking)
   }
 
   /** Returns the settings that the server knows. */
   async #known(): Promise<Record<string, string>> {
     const names = Object.keys(PARQUET_SETTINGS).map((name) => `'${name}'`)
-    const body = await this.#send(
+    const body = await this.#ask(
       `select name from system.settings where name in (${names.join(', ')})`,
       'TabSeparatedRaw',
     )
-    const known = new Set((await body.text()).split('\n'))
+    const known = new Set(body.split('\n'))
     return Object.fromEntries(Object.entries(PARQUET_SETTINGS).filter(([name]) => known.has(name)))
   }
 

@@ -17,6 +17,11 @@ import { BadFooter, keepRowGroups } from './footer.ts'
 const END_BYTES = 65_536
 const TRAILER_BYTES = 8
 const MARK = 'PAR1'
+/** The most bytes of a footer that is read by itself, and of a file. Beyond them the whole file is fetched, within its limit. */
+const FOOTER_MOST = 100_000_000
+const TOTAL_MOST = 2 ** 40
+/** The most bytes that are fetched at once, because they are in memory until they are written. */
+const PIECE_BYTES = 64_000_000
 /** The largest distance in bytes of two parts that are fetched as one. */
 const GAP_BYTES = 65_536
 /** Types whose statistics bound all values. Those of doubles leave out NaN. */
@@ -126,7 +131,7 @@ export class ParquetParts {
       const kept = groups.filter(({ may }) => may)
       const shorter = keepRowGroups(footer, new Set(kept.map(({ group }) => group)))
       let { came } = ending
-      for (const part of joined(kept.flatMap(({ parts }) => parts))) {
+      for (const part of inPieces(joined(kept.flatMap(({ parts }) => parts)))) {
         if (came + part.until - part.from > file.most)
           throw new DownloadError(`is larger than ${file.most} bytes`)
         const fetched = await downloadRange(file, part, { ...fetching, etag })
@@ -172,7 +177,7 @@ export class ParquetParts {
     if (last.bytes.toString('latin1', last.bytes.length - MARK.length) !== MARK) return null
     const length = last.bytes.readUInt32LE(last.bytes.length - TRAILER_BYTES)
     const from = total - TRAILER_BYTES - length
-    if (from < MARK.length || length > file.most) return null
+    if (from < MARK.length || length > Math.min(file.most, FOOTER_MOST) || total > TOTAL_MOST) return null
     const known = { total, etag, modified_at }
     if (from >= last.from) {
       const footer = last.bytes.subarray(from - last.from, from - last.from + length)
@@ -254,6 +259,13 @@ async function writeEnd(handle: FileHandle, footer: Buffer, total: number): Prom
   await handle.write(Buffer.from(MARK, 'latin1'), 0, MARK.length, 0)
   await handle.write(footer, 0, footer.length, total - TRAILER_BYTES - footer.length)
   await handle.write(trailer, 0, TRAILER_BYTES, total - TRAILER_BYTES)
+}
+
+/** Gives the parts piece by piece. A footer may claim any length, so a list of all pieces could be endless. */
+function* inPieces(parts: readonly Part[]): Generator<Part> {
+  for (const { from, until } of parts)
+    for (let at = from; at < until; at += PIECE_BYTES)
+      yield { from: at, until: Math.min(until, at + PIECE_BYTES) }
 }
 
 function joined(parts: readonly Part[]): Part[] {
