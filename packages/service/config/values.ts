@@ -294,7 +294,9 @@ export const optional = orNull((value: string) => value)
 export function filesLocation(value: string): string | null {
   if (!value.startsWith('s3:')) return folder(value)
   if (!/^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/[^/]+)*\/?$/.test(value))
-    throw new Error('must be a folder or s3://BUCKET/PREFIX')
+    throw new Error(
+      'must be a folder or s3://BUCKET/PREFIX, with a bucket of 3 to 63 small letters, digits, "." and "-"',
+    )
   return value
 }
 /** Parses the public key with which backups are encrypted; null for an empty text. */

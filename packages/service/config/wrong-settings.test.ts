@@ -88,6 +88,7 @@ const WRONG: [string, string, RegExp, Record<string, string>?][] = [
   ['FILES', 's3:bucket', /must be a folder or s3:\/\/BUCKET\/PREFIX/],
   ['FILES', 's3://', /s3:\/\/BUCKET\/PREFIX/],
   ['FILES', 's3://My_Bucket', /s3:\/\/BUCKET\/PREFIX/],
+  ['FILES', 's3://b/uploads', /with a bucket of 3 to 63 small letters/],
   ['FILES_ENDPOINT', 'minio:9000', ADDRESS],
   ['FILES_ENDPOINT', 'http://minio:9000', /set ASSAY_FILES to s3:\/\/BUCKET\/PREFIX, or leave this out/],
   ['FILES_ACCESS_KEY', 'AKIA', /set ASSAY_FILES to s3/],
