@@ -16,6 +16,7 @@ interface Component {
   scope?: string
   properties?: { name: string; value: string }[]
   hashes?: { alg: string; content: string }[]
+  licenses?: { license: { id?: string; name?: string } }[]
 }
 
 export interface BillOfMaterials {
@@ -28,6 +29,14 @@ export interface BillOfMaterials {
 const DEVELOPMENT = 'cdx:npm:package:development'
 const isOfDevelopment = ({ properties = [] }: Component): boolean =>
   properties.some(({ name }) => name === DEVELOPMENT)
+
+/** The licenses that the lock lacks, because the manifests give them in an old form or in words. */
+const LICENSES: Record<string, { id?: string; name?: string }> = {
+  buildcheck: { id: 'MIT' },
+  'cpu-features': { id: 'MIT' },
+  'dejavu-fonts-ttf': { name: 'Bitstream Vera License' },
+  ssh2: { id: 'MIT' },
+}
 
 /** Packages that build the console and are not in it. */
 const BUILDERS = ['vite', '@vitejs/plugin-react']
@@ -60,9 +69,12 @@ function withNeeded(references: readonly string[], { dependencies }: BillOfMater
  */
 function shown({ properties = [], ...component }: Component): Component {
   const reference = component['bom-ref']
+  const name = reference.slice(0, reference.lastIndexOf('@'))
+  const license = LICENSES[name]
   return {
     ...component,
-    name: reference.slice(0, reference.lastIndexOf('@')),
+    name,
+    ...(license ? { licenses: [{ license }] } : {}),
     scope: isOfDevelopment({ ...component, properties }) ? 'required' : (component.scope ?? 'required'),
     properties: properties.filter(({ name }) => name !== DEVELOPMENT),
   }

@@ -201,7 +201,7 @@ test('no package of production has a script that npm runs at installation, and t
   })
 })
 
-test('the bill of materials of a release names every package of production with its version and its hash', () => {
+test('the bill of materials of a release names every package of production with its version, its license and its hash', () => {
   const bill = billOfMaterials()
   assert.equal(bill.metadata.component.name, 'assay')
   const told = new Set(
@@ -217,6 +217,8 @@ test('the bill of materials of a release names every package of production with 
         `${nameAt(at)} ${version} ${integrity?.slice('sha512-'.length) ?? '-'}`,
     )
   assert.ok(needed.length > 250, String(needed.length))
+  const unlicensed = bill.components.filter(({ licenses = [] }) => licenses.length === 0)
+  assert.deepEqual(unlicensed, [])
   assert.deepEqual([...new Set(needed).difference(told)], [])
   const names = new Set(bill.components.map(({ name }) => name))
   for (const folder of readdirSync(path.join(root, 'packages'))) assert.ok(names.has(`@assay/${folder}`))
