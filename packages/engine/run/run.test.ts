@@ -429,7 +429,7 @@ test('hours, days and weeks that SQL sums up are cut off where the events behind
   const ask = (name: string, method: string, unit: string, more = '') =>
     `\`\`\`analysis ${name}\nmethod: ${method}\nof: ${unit}s\ntime: ${unit}\nvalue: n\n${more}\`\`\`\n`
   const template = templateOf(
-    `---\nsources:\n  events: { file: events.csv }\n---\n${sums('hour')}${sums('day')}${sums('week')}\`\`\`sql earlier\nselect * from hours where hour < timestamp '2024-03-10 12:00'\n\`\`\`\n${ask('rise', 'trend', 'hour')}${ask('before', 'trend', 'hour').replace('of: hours', 'of: earlier')}${ask('spikes', 'anomalies', 'day')}${ask('days_beside', 'compare', 'day', 'period: day\n')}${ask('weeks_beside', 'compare', 'week', 'period: week\n')}\n# A test\n\n{{ rise.summary }} {{ before.summary }} {{ spikes.summary }} {{ days_beside.summary }} {{ weeks_beside.summary }}\n`,
+    `---\nsources:\n  events: { file: events.csv }\n---\n${sums('hour')}${sums('day')}${sums('week')}\`\`\`sql earlier\nselect * from hours where hour < timestamp '2024-03-10 12:00'\n\`\`\`\n${ask('rise', 'trend', 'hour')}${ask('before', 'trend', 'hour').replace('of: hours', 'of: earlier')}${ask('spikes', 'anomalies', 'day')}${ask('days_beside', 'compare', 'day', 'period: day\n')}${ask('weeks_beside', 'compare', 'week', 'period: week\n')}${ask('weeks_of_days', 'compare', 'day', 'period: week\n')}${sums('day').replace('sql days', 'sql kinds').replace('count', 'kind, count').replace('by 1', 'by all')}${ask('why', 'drivers', 'day', 'period: week\nby: [kind]\n').replace('of: days', 'of: kinds')}\n# A test\n\n{{ rise.summary }} {{ before.summary }} {{ spikes.summary }} {{ days_beside.summary }} {{ weeks_beside.summary }}\n`,
   )
   const { analyses } = findingsOf(await bench.run(template))
   const partial = (name: string) =>
@@ -447,8 +447,12 @@ test('hours, days and weeks that SQL sums up are cut off where the events behind
   assert.equal(analyses.days_beside?.current_period, '2024-03-09')
   assert.equal(
     partial('weeks_beside'),
-    'The week of 4 March 2024 has data only until 10 March 2024. It is left out.',
+    'The week of 4 March 2024 has data only until 10 March 2024, 12:00. It is left out.',
   )
+  // A week of days that are summed up ends with the last of them, which is not whole.
+  assert.equal(partial('weeks_of_days'), partial('weeks_beside'))
+  assert.equal(partial('why'), partial('weeks_beside'))
+  assert.equal(analyses.weeks_of_days?.current_period, analyses.weeks_beside?.current_period)
 })
 
 test('a column of a file without any value is an answer of too few, also through SQL, and one of words is a fault', async () => {

@@ -5,6 +5,7 @@
 import { clockInZone, dayInZone, dayNumber, monthsAfter } from '@assay/model/dates'
 import type { Extent, MethodContext } from '../methods/shared/method.ts'
 import { clock } from '../methods/shared/time/cut-days.ts'
+import { dayInWords } from '../verdicts/times.ts'
 import type { Step } from './grid.ts'
 
 export interface Cut {
@@ -13,7 +14,10 @@ export interface Cut {
   /** The day after the period. */
   end: number
   by: 'clock' | 'period' | 'data'
-  /** The time at which the data end within a day or an hour, as "14:20". */
+  /**
+   * The time at which the data end: "14:20" within a period of a day or less, "10 March 2024, 14:20" within a day of a
+   * longer one.
+   */
   at?: string
 }
 
@@ -103,7 +107,10 @@ function dataCut(columns: Extent['columns'], first: number, end: number): Cut | 
   const latest = within.reduce((best, one) => (one.last > best.last ? one : best))
   const clocks = within.flatMap(({ last, hours }) => (last === latest.last && hours ? [hours.until] : []))
   const whole = latest.last - (isCut(clocks) ? 1 : 0)
-  return whole + latest.due < end ? { until: latest.last + 1, end, by: 'data' } : null
+  if (whole + latest.due >= end) return null
+  // A last day that is not whole is told with its hour, because it may be the last one of the period.
+  const at = isCut(clocks) ? `${dayInWords(latest.last)}, ${clock(Math.max(...clocks.map(Number)))}` : undefined
+  return { until: latest.last + 1, end, by: 'data', ...(at === undefined ? {} : { at }) }
 }
 
 /**

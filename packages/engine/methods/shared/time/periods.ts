@@ -167,7 +167,7 @@ async function calendarPeriods(
   const days = daily
     .toReversed()
     .map((row) => ({ day: dayNumber(row.day as string), value: row.value as number }))
-  const open = cutDays(daily.toReversed() as unknown as DayRows[])
+  const open = await openEnds(daily.toReversed() as unknown as DayRows[], days, unit, context)
   const due = dueDays(days.slice(open.first ? 1 : 0, open.last ? -1 : undefined).map(({ day }) => day))
   const rows = await table.query(
     `select cast(date_trunc('${unit}', t) as date)::varchar as start, ${aggregateSql(asked)} as value, count(*) as n
@@ -198,6 +198,7 @@ async function calendarPeriods(
     due,
     today,
     unit === 'day' ? (daily.toReversed() as unknown as DayRows[]) : null,
+    open.until,
   )
   // If there is one row for each period, at its start, only the data behind the rows show when they end.
   const summed = daily.every(({ last }) => last === 0) && buckets.every(({ days }) => days!.seen <= 1)
@@ -211,6 +212,38 @@ async function calendarPeriods(
     doubts,
     days,
     adjoin: (before, after) => due.adjoin(before.end, after.start),
+  }
+}
+
+/** Whether the first and the last row are of steps that are cut off, and the time at which the data then end. */
+interface OpenEnds {
+  first: boolean
+  last: boolean
+  until: string | null
+}
+
+/**
+ * Tells whether the first or the last row is of a step that is cut off. If rows are the sums of steps shorter than the
+ * period, their times show no hour, and only the data behind them tell: six flights after midnight are no day.
+ */
+async function openEnds(
+  rows: readonly DayRows[],
+  days: readonly { day: number }[],
+  unit: DateUnit,
+  context: MethodContext,
+): Promise<OpenEnds> {
+  const [from, to] = [days[0]!.day, days.at(-1)!.day]
+  const found = cutDays(rows)
+  const at = (minutes: string): string => `${dayInWords(to)}, ${minutes}`
+  const own = { ...found, until: found.last ? at(clock(rows.at(-1)!.last)) : null }
+  const summed = rows.length > 1 && rows.every(({ last }) => last === 0)
+  const step = UNITS.find((one) => one === dueDays(days.map(({ day }) => day)).unit)
+  if (!summed || step === undefined || UNITS.indexOf(step) >= UNITS.indexOf(unit)) return own
+  const cut = await lastCut(STEPS[step], to, from, context)
+  return {
+    first: own.first || (await firstCut(STEPS[step], from, to, context)) !== null,
+    last: cut?.by === 'data',
+    until: cut?.by !== 'data' ? null : step === 'day' ? at(cut.at!) : (cut.at ?? dayInWords(cut.until - 1)),
   }
 }
 
@@ -238,7 +271,13 @@ interface Cut {
 const NOT_OVER = 'is not over yet'
 
 /** Returns the periods that are cut off at either end, with the reason. */
-function cutsOf(buckets: readonly Bucket[], due: Due, today: number, hours: DayRows[] | null): Cut[] {
+function cutsOf(
+  buckets: readonly Bucket[],
+  due: Due,
+  today: number,
+  hours: DayRows[] | null,
+  until: string | null,
+): Cut[] {
   const cuts = new Map<Bucket, string>()
   const first = buckets[0]
   if (first && buckets.length < MOST && due.before(due.first) >= first.start)
@@ -246,7 +285,10 @@ function cutsOf(buckets: readonly Bucket[], due: Due, today: number, hours: DayR
   for (const bucket of buckets) {
     if (bucket.end > today) cuts.set(bucket, NOT_OVER)
     else if (bucket.end > due.last && due.after(due.last) < bucket.end)
-      cuts.set(bucket, `has data only until ${hours ? clock(hours.at(-1)!.last) : dayInWords(due.last)}`)
+      cuts.set(
+        bucket,
+        `has data only until ${hours ? clock(hours.at(-1)!.last) : (until ?? dayInWords(due.last))}`,
+      )
   }
   return [...cuts].map(([bucket, says]) => ({ bucket, says }))
 }
@@ -258,6 +300,8 @@ const STEPS: Record<DateUnit, Step> = {
   quarter: { unit: 'months', size: 3 },
   year: { unit: 'months', size: 12 },
 }
+
+const UNITS = Object.keys(STEPS) as DateUnit[]
 
 /** Adds to the known cut-off periods those that are cut off at either end of the data behind the rows. */
 async function cutsBehind(
