@@ -168,6 +168,50 @@ test('one row a user, names of the groups and few categories are no repeated uni
   assert.match(mixed.evidence, /n = 150/)
 })
 
+test('units are named in German, French and Spanish too, and a number of visitors is none', async () => {
+  const people = async (column: string, of = 'k // 4 * 2 + k % 2') => {
+    const found = await ask(
+      `select if(k % 2 = 0, 'a', 'b') as g, ${of} as "${column}", hash(k) % 100 as v from range(400) r(k)`,
+      { value: 'v' },
+    )
+    return /400 rows belong to \d+ (\w+)/.exec(found.summary)?.[1]
+  }
+  const names = {
+    Kunde: 'customers',
+    Kundennummer: 'customers',
+    kunden_nr: 'customers',
+    nutzer_id: 'users',
+    BenutzerID: 'users',
+    besucher_id: 'visitors',
+    Gerätekennung: 'devices',
+    id_client: 'clients',
+    utilisateur: 'users',
+    'Numéro de client': 'clients',
+    "Nom de l'élève": 'pupils',
+    id_cliente: 'customers',
+    usuario: 'users',
+    id_persona: 'people',
+    sesión: 'sessions',
+  }
+  for (const [name, nouns] of Object.entries(names)) assert.equal(await people(name), nouns, name)
+  for (const name of ['Besucher', 'persona', 'compte', 'Menge', 'kunden', 'nombre'])
+    assert.equal(await people(name), undefined, name)
+  assert.equal(await people('Besucher', "'b' || (k // 4 * 2 + k % 2)"), 'visitors')
+})
+
+test('an id of products counts only where chance would put more of them into several groups', async () => {
+  // Nineteen in twenty rows are of one group, so most products stand there alone by chance.
+  const products = (group: string, product: string) =>
+    ask(`select ${group} as g, ${product} as product_id, hash(k * 7919) % 100 as v from range(2000) r(k)`, {
+      value: 'v',
+      planned: 'none',
+    })
+  const dealt = await products("if(hash(k * 31) % 40 = 0, 'b', 'a')", 'k // 2')
+  assert.ok(!codes(dealt).caveats.includes('unit_repeated'), dealt.summary)
+  const nested = await products("if(k // 2 % 20 = 0, 'b', 'a')", 'k // 2')
+  assert.ok(codes(nested).caveats.includes('unit_repeated'), nested.summary)
+})
+
 test('a unit in two groups withholds the result', async () => {
   const found = await ask(
     "select if(k % 2 = 0, 'a', 'b') as g, k % 999 as u, k % 5 as v from range(1000) r(k)",

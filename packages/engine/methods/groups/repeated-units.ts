@@ -3,19 +3,20 @@
  * alike do not count as independent.
  *
  * A column holds units if its name says so, if its values repeat, and if nearly each of these stands in one group
- * only: rows that were dealt to groups one by one would stand in several. The observation of a unit is the mean of its
+ * only: rows that were dealt to groups one by one would stand in several. A name of a mere id, such as `product_id`,
+ * also needs that chance would put more of its values into several groups. The observation of a unit is the mean of its
  * group and what the unit's rows add to that mean. So the means of the groups stay those of the rows, and their errors
  * are those of clusters of unequal sizes (Cochran, Sampling Techniques, 1977, section 9A.1). Rows without a unit stand
  * for themselves.
  */
 import type { Doubt } from '@assay/model/insight'
-import { readable } from '../../verdicts/measure.ts'
 import { nounsOf } from '../../verdicts/nouns.ts'
 import { doubt } from '../../verdicts/verdict.ts'
 import { quoted } from '../../verdicts/words.ts'
 import { groupSql } from '../shared/columns.ts'
 import type { Relation } from '../shared/method.ts'
 import { count } from '../shared/sentence.ts'
+import { unitName } from './unit-names.ts'
 
 export interface RepeatedUnits {
   column: string
@@ -28,37 +29,13 @@ export interface RepeatedUnits {
   across: number
 }
 
-/** Words for whom or what the rows belong to. */
-const WHO = new Set(
-  (
-    'user customer client visitor player patient member subscriber account person participant subject respondent ' +
-    'student pupil employee household device session cookie shopper buyer guest passenger unit'
-  ).split(' '),
-)
-const KEY = new Set(['id', 'uuid', 'guid'])
-const OF_WHO = new Set(['key', 'number', 'no', 'nr', 'email', 'name', 'hash'])
 const TYPES = new Set(['integer', 'text', 'other'])
 /** The share of repeated units that stand in one group. */
 const IN_ONE_GROUP = 0.9
 /** The fewest values of a column that is only named an id. With fewer it is a category. */
 const LEAST_IDS = 10
-
-/** Returns the word for whose the values are: "user" for `user_id`, `userid` and `UserName`; null if the name has none. */
-function whoIn(name: string): string | null {
-  const words = wordsOf(name).slice(-2)
-  const bare = words.map((word) =>
-    word.endsWith('id') && WHO.has(word.slice(0, -2)) ? word.slice(0, -2) : word,
-  )
-  const [last, before] = [bare.at(-1)!, bare.at(-2)]
-  if (WHO.has(last)) return last
-  const named = KEY.has(last) || OF_WHO.has(last)
-  return named && before !== undefined && WHO.has(before) ? before : null
-}
-
-const wordsOf = (name: string): string[] =>
-  readable(name)
-    .toLowerCase()
-    .split(/[^\p{L}\p{N}]+/u)
+/** The standard errors from which fewer values than by chance stand in several groups. */
+const CLEARLY_FEWER = 3
 
 /**
  * Returns the column of units whose rows repeat, or null. `used` are the columns that the options name, `group` SQL of
@@ -73,29 +50,26 @@ export async function repeatedUnits(
   const known = new Set(used.map((name) => name?.toLowerCase()))
   let found: RepeatedUnits | null = null
   for (const { name, type } of table.columns) {
-    const who = whoIn(name)
-    if (who === null && !KEY.has(wordsOf(name).at(-1)!)) continue
+    const named = unitName(name)
+    if (named === null || (named.counts && type === 'integer')) continue
     if (known.has(name.toLowerCase()) || !TYPES.has(type)) continue
-    const seen = await seenUnits(
-      table,
-      group,
-      { column: name, nouns: nounsOf(who ?? name) },
-      who === null ? LEAST_IDS : 0,
-    )
+    const { who } = named
+    const seen = await seenUnits(table, group, { column: name, nouns: nounsOf(who ?? name) }, who === null)
     if (seen && (found === null || seen.units < found.units)) found = seen
   }
   return found
 }
 
+/** `plain`: whether the column is only named an id, which may be that of anything. */
 async function seenUnits(
   table: Relation,
   group: string,
   { column, nouns }: Pick<RepeatedUnits, 'column' | 'nouns'>,
-  least: number,
+  plain: boolean,
 ): Promise<RepeatedUnits | null> {
   const unit = groupSql(table, 'unit', column)
-  const each = `(select u, count(*) as n, min(g) as low, max(g) as high from
-    (select ${unit} as u, ${group} as g from ${table.relation}) where u is not null and g is not null group by u)`
+  const rowsSql = `(select ${unit} as u, ${group} as g from ${table.relation} where ${unit} is not null and ${group} is not null)`
+  const each = `(select u, count(*) as n, min(g) as low, max(g) as high from ${rowsSql} group by u)`
   const [row] = await table.query(
     `select coalesce(sum(n), 0)::double as rows, count(*) as units, count(*) filter (n > 1) as repeated,
        count(*) filter (n > 1 and low = high) as whole, count(*) filter (low <> high) as across from ${each}`,
@@ -103,9 +77,25 @@ async function seenUnits(
   const [groups] = await table.query(`select count(distinct ${group}) as n from ${table.relation}`)
   const { rows, units, repeated, whole, across } = row as Record<string, number>
   // As many values as groups are other names of the groups.
-  const few = units! < Math.max(least, (groups!.n as number) + 1)
+  const few = units! < Math.max(plain ? LEAST_IDS : 0, (groups!.n as number) + 1)
   if (few || repeated === 0 || whole! < IN_ONE_GROUP * repeated!) return null
+  if (plain && !(await standsApart(table, rowsSql, each, across!))) return null
   return { column, nouns, rows: rows!, units: units!, across: across! }
+}
+
+/**
+ * Tells whether fewer values stand in several groups than if rows were dealt one by one. With one group of nearly all
+ * rows most values would stand in one group by chance.
+ */
+async function standsApart(table: Relation, rowsSql: string, each: string, across: number): Promise<boolean> {
+  const [row] = await table.query(
+    `with sizes as (select n, count(*)::double as units from ${each} where n > 1 group by n),
+       shares as (select count(*) / sum(count(*)) over () as share from ${rowsSql} group by g),
+       alone as (select n, units, fsum(pow(share, n)) as chance from sizes, shares group by n, units)
+     select fsum(units * (1 - chance)) as expected from alone`,
+  )
+  const expected = row!.expected as number
+  return expected - across > CLEARLY_FEWER * Math.sqrt(expected)
 }
 
 /** Returns SQL with the columns `unit`, `g` and `v`, a row for each unit and group. `group` and `value` are SQL. */
