@@ -455,6 +455,28 @@ test('hours, days and weeks that SQL sums up are cut off where the events behind
   assert.equal(analyses.weeks_of_days?.current_period, analyses.weeks_beside?.current_period)
 })
 
+test('two sides of a split are compared without a last day that ends early, however it is summed up', async () => {
+  const block = (name: string, from: string, columns: string) =>
+    `\`\`\`sql ${name}\nselect case when moment >= timestamp '${from}' then 'this' else 'before' end as side, kind, ${columns} from events where moment >= timestamp '2024-02-26' group by all\n\`\`\`\n\`\`\`analysis of_${name}\n{ method: drivers, of: ${name}, value: n, by: [kind], split: { column: side, before: before, after: this } }\n\`\`\`\n`
+  const { analyses } = findingsOf(
+    await bench.run(
+      templateOf(
+        `---\nsources:\n  events: { file: events.csv }\n---\n${block('days', '2024-03-04', 'cast(moment as date) as day, count(*) as n')}${block('rows', '2024-03-04', 'moment, 1 as n')}${block('alone', '2024-03-10', 'moment, 1 as n')}\n# A test\n\n{{ of_days.summary }} {{ of_rows.summary }} {{ of_alone.summary }}\n`,
+      ),
+    ),
+  )
+  for (const name of ['of_days', 'of_rows']) {
+    const { summary, after } = analyses[name]! as Outcome & { after: number }
+    assert.equal(after, 6 * 37, name)
+    assert.match(summary, /10 March 2024 has data only until 12:00\. It is left out\./)
+    assert.doesNotMatch(summary, /fell/)
+  }
+  assert.equal(
+    analyses.of_alone?.summary,
+    'The sides cannot be compared yet: one of them has no whole day. 10 March 2024 has data only until 12:00.',
+  )
+})
+
 test('a column of a file without any value is an answer of too few, also through SQL, and one of words is a fault', async () => {
   const through = ['first', 'second'].map(
     (name, at) =>

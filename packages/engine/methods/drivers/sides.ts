@@ -87,15 +87,25 @@ async function groups(
     ? [doubt('period_partial', `The data end inside the period, on ${dayInWords(until)}.`)]
     : []
   const [before, after] = [side(split.before), side(split.after)]
-  const days = options.value === undefined ? null : await daysOfSides(table, found, [before, after], context)
-  const unequal = days !== null && days[0] !== days[1]
+  const seen = options.value === undefined ? null : await daysOfSides(table, found, [before, after], context)
+  const { days = [1, 1], whole = null, cuts = [] } = seen ?? {}
+  const unequal = days[0] !== days[1]
+  const empty =
+    Math.min(...days) === 0 ? 'The sides cannot be compared yet: one of them has no whole day.' : null
+  const counted = (one: Side, nth: 0 | 1): Side => ({
+    ...one,
+    where: whole === null || empty !== null ? one.where : `${one.where} and ${whole}`,
+    days: unequal ? Math.max(1, days[nth]) : 1,
+  })
+  const gone = empty === null ? ' It is left out.' : ''
+  const told = cuts.map((says) => doubt('period_partial', `${says}.${gone}`))
   return {
-    before: unequal ? { ...before, days: days[0] } : before,
-    after: unequal ? { ...after, days: days[1] } : after,
+    before: counted(before, 0),
+    after: counted(after, 1),
     per_day: unequal,
-    doubts: unequal ? [...doubts, unequalDays([before, after], days)] : doubts,
+    doubts: [...doubts, ...told, ...(unequal ? [unequalDays([before, after], days)] : [])],
     history: [],
-    unfinished,
+    unfinished: unfinished ?? empty,
   }
 }
 
