@@ -103,7 +103,7 @@ async function groups(
     before: counted(before, 0),
     after: counted(after, 1),
     per_day: unequal,
-    doubts: [...doubts, ...told, ...(unequal ? [unequalDays([before, after], days)] : [])],
+    doubts: [...doubts, ...told, ...(unequal && empty === null ? [unequalDays([before, after], days)] : [])],
     history: [],
     unfinished: unfinished ?? empty,
   }
