@@ -109,7 +109,9 @@ function dataCut(columns: Extent['columns'], first: number, end: number): Cut | 
   const whole = latest.last - (isCut(clocks) ? 1 : 0)
   if (whole + latest.due >= end) return null
   // A last day that is not whole is told with its hour, because it may be the last one of the period.
-  const at = isCut(clocks) ? `${dayInWords(latest.last)}, ${clock(Math.max(...clocks.map(Number)))}` : undefined
+  const at = isCut(clocks)
+    ? `${dayInWords(latest.last)}, ${clock(Math.max(...clocks.map(Number)))}`
+    : undefined
   return { until: latest.last + 1, end, by: 'data', ...(at === undefined ? {} : { at }) }
 }
 
