@@ -1,11 +1,12 @@
 /**
- * Makes the pictures of docs/console.md and docs/charts.md anew: "npm run pictures", or "npm run pictures -- files
- * charts" for some. A service of its own is filled as a workspace would be, and Chromium takes pictures of it and
+ * Makes the pictures of docs/console.md, docs/console-pictures.md and docs/charts.md anew: "npm run pictures", or
+ * "npm run pictures -- files charts" for some ("pages" for those of docs/console-pictures.md). A service of its own is filled as a workspace would be, and Chromium takes pictures of it and
  * packs them as WebP.
  */
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Browser, Page } from 'playwright-core'
+import { ensureConsole } from '../../packages/console/build.ts'
 import { startMailServer } from '../servers/mail-server.ts'
 import { startService, temporaryFolder } from '../servers/service.ts'
 import { openBrowser, openPage, signIn } from './browser.ts'
@@ -45,7 +46,8 @@ async function fillFiles(api: Api): Promise<void> {
   const rows = (count: number): string =>
     Array.from(
       { length: count },
-      (_, index) => `2026-01-${String((index % 28) + 1).padStart(2, '0')},north,${index}\n`,
+      (_, index) =>
+        `2026-01-${String((index % 28) + 1).padStart(2, '0')},${['north', 'south', 'west'][index % 3]},${40 + ((index * 37) % 91)}\n`,
     ).join('')
   for (const [file, count] of [
     ['2025/sales.csv', 90_000],
@@ -140,6 +142,22 @@ async function chartsPicture(browser: Browser, url: string): Promise<Buffer> {
   return bytes
 }
 
+/** Makes a schedule whose runs fail. */
+async function fillFailing(api: Api): Promise<void> {
+  await api.templates.put(
+    'orders',
+    "---\ntitle: Orders by day\n---\n\n```sql days\nselect error('no such table')\n```\n",
+  )
+  const { schedule_id } = await api.schedules.create({
+    name: 'Orders, every night',
+    template_id: 'orders',
+    cron: '0 3 * * *',
+    time_zone: 'Europe/Berlin',
+  })
+  for (let run = 0; run < 2; run += 1)
+    await api.jobs.wait((await api.schedules.runNow(schedule_id)).assignment_id)
+}
+
 interface Picture {
   address: string
   height: number
@@ -182,6 +200,11 @@ async function drafted(page: Page): Promise<void> {
   await settle(page)
 }
 
+async function compared(page: Page): Promise<void> {
+  await page.getByRole('heading', { name: 'What changed', level: 1 }).waitFor()
+  await settle(page)
+}
+
 async function webp(browser: Browser, png: Buffer): Promise<Buffer> {
   const page = await browser.newPage()
   const packed = await page.evaluate(
@@ -199,7 +222,33 @@ async function webp(browser: Browser, png: Buffer): Promise<Buffer> {
   return Buffer.from(packed, 'base64')
 }
 
+/** The two windows in which each page of docs/console-pictures.md is shown. */
+const WINDOWS = {
+  wide: { width: 1440, height: 900, dark: false },
+  phone: { width: 390, height: 844, dark: true },
+} as const
+
+type PageShown = readonly [address: string, act?: (page: Page) => Promise<unknown>]
+
+/** Takes a picture of each page in each window, such as pages/health-phone.webp. */
+async function takePages(browser: Browser, url: string, pages: Record<string, PageShown>): Promise<void> {
+  for (const [window, { dark, ...size }] of Object.entries(WINDOWS)) {
+    const { page, context } = await openPage(browser, url, { ...size, dark })
+    await signIn(page, TOKEN)
+    for (const [name, [address, act]] of Object.entries(pages)) {
+      await page.goto(address)
+      await settle(page)
+      await act?.(page)
+      const bytes = await webp(browser, await page.screenshot())
+      writeFileSync(path.join(IMAGES, `pages/${name}-${window}.webp`), bytes)
+      process.stdout.write(`pages/${name}-${window}.webp: ${bytes.length} bytes\n`)
+    }
+    await context.close()
+  }
+}
+
 async function main(wanted: readonly string[]): Promise<void> {
+  await ensureConsole({ fresh: true })
   const { folder, remove } = temporaryFolder()
   const mail = await startMailServer({ security: 'none' })
   const env = {
@@ -213,8 +262,11 @@ async function main(wanted: readonly string[]): Promise<void> {
   const api = apiOf(service.url)
   await fillSubscriptions(api)
   const { insight_id } = await runJob(service.url, 'flight-delays', { origin: 'ORD' })
-  for (const month of ['2001-02', '2001-03', '2001-04', '2001-05'])
-    await runJob(service.url, 'flight-delays', { origin: 'ORD', period: month })
+  const months: string[] = []
+  for (const period of ['2001-02', '2001-03', '2001-04', '2001-05']) {
+    const run = await runJob(service.url, 'flight-delays', { origin: 'ORD', period })
+    months.push(run.insight_id!)
+  }
   await runJob(service.url, 'co2-trend', {})
   await runJob(service.url, 'penguins', {})
   await api.links.create(insight_id!, { label: 'for the board', expires_in: 30 * 86_400 })
@@ -257,6 +309,18 @@ async function main(wanted: readonly string[]): Promise<void> {
     writeFileSync(path.join(IMAGES, `console-${name}.webp`), bytes)
     process.stdout.write(`console-${name}.webp: ${bytes.length} bytes\n`)
     await context.close()
+  }
+  if (wanted.length === 0 || wanted.includes('pages')) {
+    await fillFailing(api)
+    await takePages(browser, service.url, {
+      library: ['/insights'],
+      insight: [insight],
+      compare: [`/insights/${months.at(-1)}?beside=${months.at(-2)}`, compared],
+      health: ['/health'],
+      schedule: ['/schedules/new?template=flight-delays', mondays],
+      files: ['/files'],
+      editor: ['/templates/new?file=uploads/2025/sales.csv', drafted],
+    })
   }
   await browser.close()
   service.signal('SIGTERM')
