@@ -11,7 +11,7 @@ import type { Locator, Page } from 'playwright-core'
 import { COLORS } from '../../packages/engine/charts/marks/colors.generated.ts'
 import { openPage } from './browser.ts'
 import { stand } from './stand.ts'
-import { apiOf, assertAccessible, button, runJob, settle } from './steps.ts'
+import { apiOf, assertAccessible, button, link, refusal, runJob, settle } from './steps.ts'
 
 const stood = stand({ ASSAY_FRAME_PARENTS: 'http://localhost:*' })
 
@@ -130,14 +130,30 @@ test('a reader of one insight loads less than 250 kB of script', async () => {
 
 test('a viewer sees the links of an insight, and no button that would be refused', async () => {
   const { insight_id } = await runJob(stood.service.url, 'nile-flow')
-  await apiOf(stood.service.url).links.create(insight_id!, { label: 'for the press' })
+  const api = apiOf(stood.service.url)
+  await api.links.create(insight_id!, { label: 'for the press' })
+  // The label that a message of a subscription gives to its link.
+  const subscription_id = '01a22400-0000-7000-8000-000000000001'
+  await api.links.create(insight_id!, { label: `email ${subscription_id}` })
   const { page, context, complaints } = await stood.openAs('viewer')
   await page.goto(`/insights/${insight_id}`)
   await button(page, 'Share').click()
   await page.getByText('for the press').waitFor()
+  await page.getByText(/You can send the address of this page .* and the PDF to anyone/).waitFor()
+  const sent = link(page, 'sent by mail')
+  assert.equal(await sent.getAttribute('href'), `/subscriptions/${subscription_id}`)
+  await assertAccessible(page, 'what a viewer can share')
   assert.deepEqual(await page.getByRole('dialog').getByRole('button').allInnerTexts(), ['Close'])
   assert.deepEqual(complaints, [])
   await context.close()
+})
+
+test('the address of an insight that is gone says so below a heading', async () => {
+  const { page } = stood.watched
+  await page.goto('/insights/01a22400-0000-7000-8000-000000000002')
+  await page.getByText('There is no insight').waitFor()
+  await assertAccessible(page, 'an insight that is gone')
+  stood.assertSilent([refusal(404)])
 })
 
 test('a reader compares an insight with last week in two clicks, and is offered only runs that exist', async () => {

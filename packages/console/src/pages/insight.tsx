@@ -84,6 +84,7 @@ export function InsightPage() {
   useTitle(query.data?.title ?? 'Insight')
   return (
     <div className={beside === undefined ? 'page reading' : 'page reading wide'}>
+      {query.data === undefined && query.error && <h1>Insight</h1>}
       <Loaded query={query}>
         {(insight) => (
           <>

@@ -6,6 +6,7 @@
 import type { NewLink } from '@assay/client'
 import type { CollectionLink, Link } from '@assay/model/link'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { Link as To } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api, faultsOf, useMay } from '../../api.ts'
 import { LINK_LIFETIMES } from '../../names.ts'
@@ -141,6 +142,20 @@ function NewLinkForm({ of }: { of: Shared }) {
   )
 }
 
+/** The label that a message of a subscription gives to the link in it. */
+const OF_A_MESSAGE = /^([a-z]+) ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
+
+/** Shows the note of a link; of one in a message the way to the subscription. */
+function Note({ label }: { label: string | null }) {
+  const [, kind, subscription_id] = OF_A_MESSAGE.exec(label ?? '') ?? []
+  if (subscription_id === undefined) return <>{label ?? 'without a note'}</>
+  return (
+    <To to="/subscriptions/$subscription_id" params={{ subscription_id }}>
+      {kind === 'email' ? 'sent by mail' : 'sent to a chat'}
+    </To>
+  )
+}
+
 function Row({ of, link, revocable }: { of: Shared; link: Link | CollectionLink; revocable: boolean }) {
   const { link_id, label, expires_at, opened_count, last_opened_at } = link
   const cache = useQueryClient()
@@ -148,7 +163,7 @@ function Row({ of, link, revocable }: { of: Shared; link: Link | CollectionLink;
   return (
     <tr>
       <td>
-        {label ?? 'without a note'}
+        <Note label={label} />
         {'newest' in link && link.newest && ' (the newest run)'}
         {'rows' in link && link.rows && ' (with rows)'}
       </td>
@@ -193,7 +208,7 @@ function Links({ of }: { of: Shared }) {
       query={query}
       empty={
         <Empty title="No link opens it">
-          {analyst ? 'Create one above.' : 'A token with the scope analyst can create one.'}
+          {analyst && 'Create one above.'}
           {analyst && (
             <Curl method="POST" path={`/${of.noun}s/${of.id}/links`} body={{ expires_in: WEEK_SECONDS }} />
           )}
@@ -218,6 +233,14 @@ const DESCRIPTIONS: Record<Shared['noun'], string> = {
     'Anyone with a link reads the insights that the collection holds then, without a token, until the link expires or is revoked. Insights made for one reader are left out.',
 }
 
+/** How those who may make no link pass on what they read. */
+const FORWARDING: Record<Shared['noun'], string> = {
+  insight:
+    'Those who run reports make links for people who do not sign in. You can send the address of this page to those who do, by “Copy the address”, and the PDF to anyone, by “Download”.',
+  collection:
+    'Those who run reports make links for people who do not sign in. You can send the address of this page to those who do.',
+}
+
 export function Share(of: Shared) {
   const [open, setOpen] = useState(false)
   const analyst = useMay('analyst')
@@ -233,7 +256,7 @@ export function Share(of: Shared) {
         open={open}
         onClose={() => setOpen(false)}
       >
-        {analyst && <NewLinkForm of={of} />}
+        {analyst ? <NewLinkForm of={of} /> : <p>{FORWARDING[of.noun]}</p>}
         <Links of={of} />
         <div className="actions">
           <button type="button" className="button quiet" onClick={() => setOpen(false)}>
