@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { gzipSync } from 'node:zlib'
+import { gzipSync, zstdCompressSync } from 'node:zlib'
 import * as fc from 'fast-check'
 import { checkOf } from './check.ts'
 import type { CheckFault } from './check-fault.ts'
@@ -253,4 +253,20 @@ test('asks of Avro and Arrow the marks by which they begin, and of Arrow those a
     }
   assert.match((await verdict('a.arrow', 'PAR1 and more'))!.message, /is not Arrow IPC/)
   assert.match((await verdict('a.arrow', 'ARR'))!.message, /is not Arrow IPC/)
+})
+
+test('bytes behind the packed data neither keep an upload open for ever nor pass without a check', async () => {
+  const [gz, zst] = [gzipSync('a,b\n1,2\n'), zstdCompressSync('a,b\n1,2\n')]
+  const skipped = Buffer.from('502a4d1800000000', 'hex')
+  for (const sizes of [[1 << 16], [7]]) {
+    assert.equal(await verdict('a.csv.zst', zst, sizes), null)
+    assert.equal(await verdict('a.csv.gz', Buffer.concat([gz, gz]), sizes), null, 'members of gzip')
+    assert.equal(await verdict('a.csv.gz', Buffer.concat([gz, Buffer.alloc(5000)]), sizes), null, 'padding')
+  }
+  for (const [path, content] of [
+    ['a.csv.zst', Buffer.concat([zst, zst])],
+    ['a.csv.zst', Buffer.concat(Array.from({ length: 1000 }, () => skipped))],
+    ['a.csv.zst', Buffer.concat([zst, Buffer.alloc(10)])],
+  ] as const)
+    assert.match((await verdict(path, content))!.message, /goes on after the end of its packed data/)
 })

@@ -325,7 +325,10 @@ class PackedCheck implements ArrivalCheck {
   readonly #check: Check
   readonly #most: number
   readonly #unpacking: Gunzip | ZstdDecompress
+  readonly #packing: 'gz' | 'zst'
   readonly #broken = Promise.withResolvers<void>()
+  /** Resolves at the end of the packed data, which may come before that of the file. */
+  readonly #ended: Promise<void>
   #packed = 0
   #unpacked = 0
   #fault: CheckFault | null = null
@@ -333,7 +336,9 @@ class PackedCheck implements ArrivalCheck {
   constructor(check: Check, most: number, packing: 'gz' | 'zst') {
     this.#check = check
     this.#most = most
+    this.#packing = packing
     this.#unpacking = packing === 'gz' ? createGunzip() : createZstdDecompress()
+    this.#ended = new Promise((resolve) => this.#unpacking.once('end', resolve))
     this.#unpacking.on('data', (bytes: Buffer) => this.#take(bytes))
     this.#unpacking.once('error', (error) => {
       const what = packing === 'gz' ? 'gzip' : 'zstd'
@@ -367,16 +372,22 @@ class PackedCheck implements ArrivalCheck {
       this.#unpacking.write(bytes, () => resolve())
     })
     await Promise.race([taken, this.#broken.promise])
+    // What the unpacking leaves behind its end would be read later without a check.
+    const left = this.#packed - this.#unpacking.bytesWritten
+    this.#fault ??= this.#left(bytes.subarray(Math.max(0, bytes.length - left)))
     return this.#fault
+  }
+
+  /** Returns the fault of bytes after the end of the packed data. Zeros fill up the last block of a gzip file. */
+  #left(rest: Buffer): CheckFault | null {
+    if (rest.length === 0 || (this.#packing === 'gz' && rest.every((byte) => byte === 0))) return null
+    return { message: 'goes on after the end of its packed data: pack the file anew, as one piece' }
   }
 
   async end(): Promise<CheckFault | null> {
     if (this.#fault) return this.#fault
-    const ended = new Promise<void>((resolve) => {
-      this.#unpacking.once('end', resolve)
-    })
     this.#unpacking.end()
-    await Promise.race([ended, this.#broken.promise])
+    await Promise.race([this.#ended, this.#broken.promise])
     return this.#fault ?? this.#check.end()
   }
 
