@@ -790,6 +790,13 @@ test('doctor tries each part of a service that runs, and ends with 1 where one h
     out,
     /^mail +FAILED +127\.0\.0\.1:1: The mail server refused the connection\.\n +Check ASSAY_SMTP_URL/m,
   )
+  const elsewhere = await run(['doctor'], {
+    env: { ASSAY_URL: 'http://127.0.0.1:1', ASSAY_TOKEN: 'some-token-of-the-service' },
+  })
+  assert.match(
+    elsewhere.out,
+    /^connections +FAILED .*127\.0\.0\.1:1 cannot be reached.*\n +Mend what this names/m,
+  )
   const wrong = await run(['doctor'], { env: { ASSAY_KEEP_JOBS: '0d' } })
   assert.deepEqual(
     [wrong.code, /^settings +FAILED +ASSAY_KEEP_JOBS: "0d" is not usable/.test(wrong.out)],

@@ -112,7 +112,9 @@ async function connections(call: Call, failedParts: readonly string[]): Promise<
   } catch (error) {
     if ((error as { code?: unknown }).code === EXIT.unavailable) return skipped('There is no store yet.')
     const says = `They could not be tried: ${(error as Error).message}`
-    return [{ part, state: 'failed', says, remedy: 'Mend the other parts first.' }]
+    const remedy =
+      failedParts.length > 0 ? 'Mend the other parts first.' : 'Mend what this names, and try again.'
+    return [{ part, state: 'failed', says, remedy }]
   }
 }
 
