@@ -331,6 +331,13 @@ const seasonality: Situation[] = [
     sql: `select timezone('Europe/Berlin', (date '2024-01-01' + i::int)::timestamp) as t, 100 + case when i % 7 = 0 then 50 else 0 end + 10 * ${NOISE} as orders from range(200) r(i)`,
   },
   {
+    is: 'hours of a Monday peak in Berlin',
+    method: 'seasonality',
+    options: orders,
+    time_zone: 'Europe/Berlin',
+    sql: `select t, 100 + case when dayofweek(timezone('Europe/Berlin', t)) = 1 then 50 else 0 end + 10 * ${NOISE} as orders from (select i, timezone('UTC', timestamp '2024-01-01' + i * interval '1 hour') as t from range(2400) r(i))`,
+  },
+  {
     is: 'a pattern of 11 steps without a calendar',
     method: 'seasonality',
     options: orders,

@@ -174,21 +174,29 @@ function placeName(grid: Grid, place: number, period: number): string {
     return WEEKDAYS[day] ?? time
   }
   const hourly = step.unit === 'days' && Math.abs(step.size * 24 - 1) < 1e-6
-  if (hourly && period === 24) return `${hourOf(grid, place)}:00`
+  if (hourly && period === 24) return `${hourOf(grid, place, period).slice(11, 13)}:00`
+  if (hourly && period === 168) {
+    const local = hourOf(grid, place, period)
+    const day = WEEKDAYS[new Date(`${local.slice(0, 10)}T00:00:00Z`).getUTCDay()]
+    return `${day} at ${local.slice(11, 13)}:00`
+  }
   const yearly = step.unit === 'days' && Math.abs(step.size * period - 365) < 8
   if (yearly && month !== undefined) return `${Number(time.slice(8, 10))} ${month}`
   return `step ${place + 1}`
 }
 
-/** Returns the hour that the clocks of the zone show most often. Summer time moves the hour by one. */
-function hourOf(grid: Grid, place: number): string {
-  const places = grid.times.filter((_, index) => index % 24 === place)
+/**
+ * Returns a time of the place at the hour that the clocks of the zone show most often. Summer time moves the hour by
+ * one.
+ */
+function hourOf(grid: Grid, place: number, period: number): string {
+  const places = grid.times.filter((_, index) => index % period === place)
   const stride = Math.max(1, Math.floor(places.length / 24))
-  const hours = places
+  const times = places
     .filter((_, index) => index % stride === 0)
-    .map((time) => String(onTheClock(time, grid)).slice(11, 13))
-  const counted = Map.groupBy(hours, (hour) => hour)
-  return [...counted].toSorted((a, b) => b[1].length - a[1].length)[0]![0]
+    .map((time) => String(onTheClock(time, grid)))
+  const counted = Map.groupBy(times, (time) => time.slice(11, 13))
+  return [...counted.values()].toSorted((a, b) => b.length - a.length)[0]![0]!
 }
 
 /** Returns "weekly", "yearly", "daily", or null. */
@@ -231,7 +239,7 @@ function headline(
 }
 
 function at(name: string): string {
-  if (WEEKDAYS.some((day) => day === name) || /^\d+ \p{Lu}/u.test(name)) return `on ${name}`
+  if (WEEKDAYS.some((day) => name.startsWith(day)) || /^\d+ \p{Lu}/u.test(name)) return `on ${name}`
   return /^(step|\d)/u.test(name) ? `at ${name}` : `in ${name}`
 }
 
