@@ -40,15 +40,16 @@ export function titleOf(meanings: Meanings, name: string): string {
 
 /**
  * Makes a name readable: "late_share" becomes "late share", "avgDelay" becomes "avg delay". Words in capitals keep
- * them.
+ * them, and so does a name that is not written in English letters, such as "Umsatz in €", whose nouns may need them.
  */
 export function readable(name: string): string {
+  const english = /^\p{ASCII}*$/u.test(name)
   const text = name
     .replaceAll(/[_\s]+/gu, ' ')
     .replaceAll(/(\p{Ll}|\p{N})(\p{Lu})/gu, '$1 $2')
     .trim()
     .split(' ')
-    .map((word) => (/^\p{Lu}\p{Ll}*$/u.test(word) && word.length > 1 ? word.toLowerCase() : word))
+    .map((word) => (english && /^\p{Lu}\p{Ll}+$/u.test(word) ? word.toLowerCase() : word))
     .join(' ')
   return text === '' ? name : text
 }

@@ -190,6 +190,9 @@ test('names are made readable where the template gives no label', () => {
     low_95: 'low 95',
     v: 'v',
     'Nett Price': 'nett price',
+    'Umsatz in €': 'Umsatz in €',
+    Größe_der_Bestellung: 'Größe der Bestellung',
+    A: 'A',
   }
   for (const [name, text] of Object.entries(names)) assert.equal(readable(name), text)
 })
