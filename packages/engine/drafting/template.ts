@@ -204,17 +204,20 @@ export function withoutDates(parts: Undated): string {
       `{% table by_group, limit: 20, fmt: { n: "num0", value: "${fmt ?? (whole && !mean ? 'num0' : 'num2')}" } %}`,
     )
   }
+  // A report begins with a sentence, and charts follow.
+  const said: string[] = []
   if (measure !== undefined) {
     blocks.push(
       fence('sql', 'numbers', `select ${quoted(measure)} as value from data`),
       fence('analysis', 'spread', 'method: describe\nof: numbers\nvalue: value'),
     )
-    prose.push('{{ spread.summary }}')
+    said.push('{{ spread.summary }}')
   }
   if (blocks.length === 0 || measure === undefined) {
     blocks.push(fence('analysis', 'columns', 'method: profile\nof: data'))
-    prose.push('{{ columns.summary }}')
+    said.push('{{ columns.summary }}')
   }
+  const told = years === null ? [...said, ...prose] : [...prose, ...said]
   const columns = Object.fromEntries(
     [
       ['part', dimension],
@@ -228,6 +231,6 @@ export function withoutDates(parts: Undated): string {
   return [
     head(parts, { sources: { data: source }, columns }),
     ...blocks,
-    `\n# ${heading(name)}\n\n${prose.join('\n\n')}\n`,
+    `\n# ${heading(name)}\n\n${told.join('\n\n')}\n`,
   ].join('')
 }
