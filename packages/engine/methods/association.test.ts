@@ -34,7 +34,7 @@ test('two categories are tested by chi-square, and the sentence names where they
   near(found.effect_size, 0.10443580235646777)
   assert.equal(
     found.headline,
-    'X and y clearly go together to a small degree, most of all x "men" with y "Republican".',
+    'X and y clearly go together, though only a little: x "men" comes with y "Republican" more often than by chance.',
   )
 })
 
@@ -202,7 +202,7 @@ test('two flags go together as categories, and a flag beside a number makes two 
   )
   const both = await outcomeOf(association, flags, { x: 'member', y: 'returned' })
   assert.deepEqual([both.kind, both.test], ['categories', 'chi_square'])
-  assert.match(both.headline, /most of all member "[01]" with returned "[01]"\.$/)
+  assert.match(both.headline, /: member "[01]" comes with returned "[01]" more often than by chance\.$/)
   const one = await outcomeOf(association, flags, { x: 'member', y: 'spend' })
   assert.equal(one.kind, 'number by category')
   assert.match(one.headline, / higher in member "1" than in member "0", by about 4\.99 on average/)

@@ -8,7 +8,7 @@ import { doubt, gradeOf } from '../../verdicts/verdict.ts'
 import { partNamed } from '../../verdicts/words.ts'
 import type { Relation } from '../shared/method.ts'
 import { count, finite, thereAre } from '../shared/sentence.ts'
-import { type Answer, labels, NOTHING, type Options, strength } from './answer.ts'
+import { type Answer, labels, NOTHING, type Options } from './answer.ts'
 import { type Tabled, tabled } from './counts.ts'
 import { flagSql, hiddenGroup } from './hidden-group.ts'
 import { LEAST_PAIRS } from './pair.ts'
@@ -35,7 +35,7 @@ export async function ofCategories(rows: Relation, given: Options, meanings: Mea
     return { ...common, doubts: [stop, ...left] }
   }
   const claim = (sure: string) =>
-    `${opening(x)} and ${y} ${sure} go together${strength(whole.v)}${farthest(counts, [x, y])}.`
+    `${opening(x)} and ${y} ${sure} go together${howStrongly(whole.v)}${farthest(counts, [x, y])}.`
   const effects = { effect: "Cramer's V", effect_size: finite(whole.v) }
   if (given.strata !== undefined)
     return inStrata(given, found, { ...common, ...effects, doubts: left, claim }, meanings)
@@ -158,5 +158,14 @@ function cellsOf({ rows, columns, counts, n }: Tabled): Answer['counts'] {
 function farthest(counts: Answer['counts'], [x, y]: readonly [string, string]): string {
   const above = (one: (typeof counts)[number]) => (one.n - (one.expected ?? 0)) / Math.sqrt(one.expected || 1)
   const most = counts.toSorted((a, b) => above(b) - above(a))[0]
-  return most && above(most) > 0 ? `, most of all ${partNamed(x, most.x)} with ${partNamed(y, most.y)}` : ''
+  return most && above(most) > 0
+    ? `: ${partNamed(x, most.x)} comes with ${partNamed(y, most.y)} more often than by chance`
+    : ''
+}
+
+/** Says how strong the link of two categories is, beside how sure it is. */
+function howStrongly(v: number): string {
+  if (v < 0.1) return ', but weakly'
+  if (v < 0.3) return ', though only a little'
+  return v < 0.5 ? ', and to a fair degree' : ', and strongly'
 }
