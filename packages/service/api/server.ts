@@ -65,6 +65,7 @@ export async function createApi(given: ApiDependencies): Promise<Api> {
   limitWaiting(app.server, prefixOf(given.config.publicUrl))
   app.decorateRequest('principal', null)
   app.decorateRequest('rawBody', null)
+  app.decorateRequest('bodyTaken', null)
   app.decorateRequest('idempotent', null)
   traceRequests(app, given.traces)
   logRequests(app, given)
@@ -270,6 +271,12 @@ function noRoute(routes: readonly Route[], request: FastifyRequest): AppError {
   )
 }
 
+/** Returns the hook that looks a key up. A repeat is answered without the operation, so its body is free by then. */
+const beginsBy =
+  ({ begin }: Services['idempotency']) =>
+  (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> =>
+    begin(request, reply).finally(() => request.bodyTaken?.())
+
 function addRoute(app: FastifyInstance, { method, path, operation }: Route, services: Services): void {
   const { idempotency, held } = services
   const hold = holdAnswers(held)
@@ -283,7 +290,7 @@ function addRoute(app: FastifyInstance, { method, path, operation }: Route, serv
     handler: handlerOf({ operation, path }, services),
     ...(scope === null ? {} : { onRequest: authenticate(services, { name: operation.name, scope }) }),
     ...(isIdempotent({ method, operation })
-      ? { preValidation: idempotency.begin, onSend: [idempotency.end, hold] }
+      ? { preValidation: beginsBy(idempotency), onSend: [idempotency.end, hold] }
       : { onSend: isCompressed(operation.name) ? [compress, hold] : hold }),
   })
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate as nextPass } from 'node:timers/promises'
 import { openTestServer } from '../test-server.ts'
 import { hasTooMany } from './body.ts'
 
@@ -38,4 +39,32 @@ test('large bodies that end in one moment are read one at a time, and other requ
     }),
   )
   assert.equal(new Set(passes).size, 20, `passes of the event loop: ${passes.join()}`)
+})
+
+test('few large bodies are in memory while the store looks up their idempotency keys', async (t) => {
+  const { ask, store } = await openTestServer(t)
+  const body = { template_id: 'hello', items: Array.from({ length: 20_000 }, () => ({})) }
+  let [open, most] = [0, 0]
+  const start = store.startIdempotent.bind(store)
+  store.startIdempotent = async (key) => {
+    open += 1
+    most = Math.max(most, open)
+    // A slow store: the other bodies have time to come.
+    for (let passes = 0; passes < 100; passes += 1) await nextPass()
+    return start(key).finally(() => (open -= 1))
+  }
+  await Promise.all(
+    Array.from({ length: 30 }, async (_, index) => {
+      const headers = { 'idempotency-key': `large-${index}` }
+      assert.equal((await ask('POST', '/v1alpha/jobs/bulk', { body, headers })).status, 422)
+    }),
+  )
+  assert.ok(most <= 8, `${most} at once`)
+  const again = { headers: { 'idempotency-key': 'large-1' }, body }
+  const wrong = { ...again, body: `[${'1,'.repeat(8000)}`, type: 'application/json' }
+  for (let repeats = 0; repeats < 10; repeats += 1) {
+    const { headers } = await ask('POST', '/v1alpha/jobs/bulk', again)
+    assert.equal(headers['idempotency-replayed'], 'true', 'an answered repeat leaves its place')
+    assert.equal((await ask('POST', '/v1alpha/jobs/bulk', wrong)).status, 400)
+  }
 })

@@ -5,6 +5,7 @@
 import { isUtf8 } from 'node:buffer'
 import { AppError } from '@assay/model/errors'
 import type { OneByOne } from '@assay/net/one-by-one'
+import { KeyedSemaphore } from '@assay/net/semaphore'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { callerNetwork } from './client-address.ts'
 import { ANY_TYPE, BODY_TYPES, type BodyType } from './operation.ts'
@@ -13,6 +14,10 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     bodyType?: BodyType
     otherBodyType?: BodyType | undefined
+  }
+  interface FastifyRequest {
+    /** Called once the operation has its body, or the request is answered without it. Null where nothing waits for that. */
+    bodyTaken: (() => void) | null
   }
 }
 
@@ -94,14 +99,22 @@ const PARSERS: Record<Exclude<BodyType, typeof ANY_TYPE>, (text: string) => unkn
 
 /** The bytes above which a body is read in turn. Reading a smaller one takes less than a millisecond. */
 const LARGE_BYTES = 8192
+/**
+ * The most large bodies that are read and wait for the store to know their idempotency keys. What is read of a body may
+ * take 15 times its bytes.
+ */
+const WAITING_MOST = 8
+const ALL = 'all'
 
 export function addBodyParsers(app: FastifyInstance, oneByOne: OneByOne): void {
   app.removeAllContentTypeParsers()
+  const waiting = new KeyedSemaphore()
   for (const type of BODY_TYPES) {
     app.addContentTypeParser<Buffer>(type, { parseAs: 'buffer' }, (request, bytes, done) => {
       const read = (): void => {
         const refused = refusal(type, request, bytes)
         if (refused) {
+          request.bodyTaken?.()
           done(refused)
           return
         }
@@ -109,6 +122,7 @@ export function addBodyParsers(app: FastifyInstance, oneByOne: OneByOne): void {
         try {
           done(null, PARSERS[type](bytes.toString('utf8')))
         } catch (error) {
+          request.bodyTaken?.()
           done(error as Error)
         }
       }
@@ -117,7 +131,19 @@ export function addBodyParsers(app: FastifyInstance, oneByOne: OneByOne): void {
         return
       }
       const owner = request.principal?.workspace_id ?? callerNetwork(request)
-      void oneByOne.run(owner, async () => read())
+      const inTurn = (): Promise<void> => oneByOne.run(owner, async () => read())
+      if (request.headers['idempotency-key'] === undefined) {
+        void inTurn()
+        return
+      }
+      const untilTaken = async (): Promise<void> => {
+        const taken = Promise.withResolvers<void>()
+        request.bodyTaken = taken.resolve
+        await inTurn()
+        await taken.promise
+      }
+      // One owner has half of the places, so that others find one.
+      void waiting.run(`owner ${owner}`, WAITING_MOST / 2, () => waiting.run(ALL, WAITING_MOST, untilTaken))
     })
   }
 }

@@ -224,6 +224,7 @@ export function handlerOf({ operation, path }: { operation: Operation; path: str
     const { method } = request
     if (leaving) reply.headers(leaving)
     const bodyless = method === 'GET' || method === 'HEAD'
+    request.bodyTaken?.()
     const parts = readParts(request, bodyless)
     if (CHANGING.includes(method)) refuseUntagged(operation.name, request.headers)
     const call: Call = {
