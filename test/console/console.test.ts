@@ -68,7 +68,7 @@ test('leads to sign-in, refuses a wrong token in words, and comes back to the ad
   await button(page, 'Sign in').click()
   await page.getByRole('heading', { name: 'Jobs', level: 1 }).waitFor()
   assert.match(page.url(), /\/jobs\?status=completed$/)
-  await page.getByText('No job here').waitFor()
+  await page.getByText('No job fits these filters').waitFor()
   const kept = await page.evaluate(() =>
     [JSON.stringify(localStorage), JSON.stringify(sessionStorage), document.cookie].join(),
   )

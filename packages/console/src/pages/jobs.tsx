@@ -125,11 +125,20 @@ export function JobsPage() {
       <Paged
         query={query}
         empty={
-          <Empty title="No job here">
-            <p>
-              Remove filters, or <Link to="/templates">choose a template and run it</Link>.
-            </p>
-          </Empty>
+          Object.values(filter).every((value) => value === undefined) ? (
+            <Empty title="No job yet">
+              <p>
+                <Link to="/templates">Choose a template and run it</Link>.
+              </p>
+            </Empty>
+          ) : (
+            <Empty title="No job fits these filters">
+              <p>
+                <Link to="/jobs">Show all jobs</Link>, or{' '}
+                <Link to="/templates">choose a template and run it</Link>.
+              </p>
+            </Empty>
+          )
         }
       >
         {(jobs) => (
