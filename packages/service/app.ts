@@ -2,6 +2,7 @@
 import { rm } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import path from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { sampleFiles } from '@assay/engine/reading/samples'
 import { workersHere } from '@assay/engine/run/pool'
 import { type Clock, systemClock } from '@assay/model/clock'
@@ -214,11 +215,31 @@ async function buildServices(options: AppOptions, store: Store, services: Servic
   return { api, lease, firstToken }
 }
 
-async function runToEnd(services: Service[], signal: AbortSignal, log: Logger, store: Store): Promise<void> {
+/** The milliseconds beyond `drain` and `linger` in which a node that is told to stop ends, and those for the store's end. */
+const STOP_MS = 12_000
+const CLOSE_MS = 3000
+
+/** Workers and the dispatcher each have the time of `drain`. */
+const stopWithin = ({ drain, linger }: Config): number => 2 * drain + linger + STOP_MS
+
+interface Whole {
+  services: Service[]
+  store: Store
+  log: Logger
+  config: Config
+}
+
+async function runToEnd({ services, store, log, config }: Whole, signal: AbortSignal): Promise<void> {
   try {
-    await supervise(services, signal, log)
+    await supervise(services, signal, log, stopWithin(config))
   } finally {
-    await store.close()
+    const closed = new AbortController()
+    const isSilent = await Promise.race([
+      store.close().then(() => false),
+      delay(CLOSE_MS, true, { signal: closed.signal }).catch(() => false),
+    ])
+    closed.abort()
+    if (isSilent) log.error('the database did not answer at the end, and its connections are left behind')
   }
 }
 
@@ -252,7 +273,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       throw listenError(error, config)
     })
     const stopping = new AbortController()
-    const done = runToEnd(services, stopping.signal, log, store)
+    const done = runToEnd({ services, store, log, config }, stopping.signal)
     done.catch(() => undefined)
     return {
       url,
@@ -265,7 +286,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       },
     }
   } catch (error) {
-    await runToEnd(services, AbortSignal.abort(), log, store)
+    await runToEnd({ services, store, log, config }, AbortSignal.abort())
     throw error
   }
 }

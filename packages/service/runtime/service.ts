@@ -1,4 +1,5 @@
 /** The contract of every long-running part. It runs until its signal is aborted and then finishes its work. */
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from './log.ts'
 
 export interface Service {
@@ -25,11 +26,20 @@ export function untilStopped(name: string, end: () => Promise<void>): Service {
   }
 }
 
+/** The milliseconds for a service that is told to stop when the time for all of them is over. */
+const LATE_MS = 100
+
 /**
  * Runs all services until the signal is aborted. Then it stops them in reverse order, each before the next. A service
- * that fails stops the others, and its error is thrown once they have stopped.
+ * that fails stops the others, and its error is thrown once they have stopped. `withinMs` is the longest time for all
+ * of them, in milliseconds: a service that waits for a silent database or receiver is left behind, and named in the log.
  */
-export async function supervise(services: Service[], signal: AbortSignal, log: Logger): Promise<void> {
+export async function supervise(
+  services: Service[],
+  signal: AbortSignal,
+  log: Logger,
+  withinMs: number,
+): Promise<void> {
   let failure: unknown
   let stopAll: () => void = () => undefined
   const stopping = new Promise<void>((resolve) => {
@@ -52,9 +62,23 @@ export async function supervise(services: Service[], signal: AbortSignal, log: L
     return { service, control, done }
   })
   await stopping
-  for (const { control, done } of running.toReversed()) {
+  const over = new AbortController()
+  const late = delay(withinMs, undefined, { signal: over.signal }).then(
+    () => true,
+    () => false,
+  )
+  for (const { service, control, done } of running.toReversed()) {
     control.abort()
-    await done
+    const isLate = await Promise.race([
+      done.then(() => false),
+      late.then(async (isOver) => isOver && (await delay(LATE_MS, true))),
+    ])
+    if (isLate)
+      log.error(
+        { service: service.name },
+        'a service did not stop in time: what it held is taken over when its lease ends',
+      )
   }
+  over.abort()
   if (failure !== undefined) throw failure
 }

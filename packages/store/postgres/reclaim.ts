@@ -13,9 +13,12 @@ const DUE = `
     AND (current_setting('autovacuum') = 'off' OR 'autovacuum_enabled=false' = ANY (reloptions))
   ORDER BY n_dead_tup`
 
+/** The longest that the vacuum of one table may take, in milliseconds. A database that is silent for longer is given up. */
+const VACUUM_MS = 1_800_000
+
 /** Resolves with the names of the tables that were vacuumed. Several nodes at once pass over each other's tables. */
 export async function reclaim(url: string): Promise<string[]> {
-  const client = newClient(url)
+  const client = newClient(url, { query_timeout: VACUUM_MS })
   client.on('error', () => undefined)
   try {
     await client.connect()
@@ -25,6 +28,6 @@ export async function reclaim(url: string): Promise<string[]> {
   } catch (error) {
     throw translate(error)
   } finally {
-    await client.end().catch(() => undefined)
+    client.end().catch(() => undefined)
   }
 }
