@@ -55,12 +55,13 @@ function restart(flags, file, args) {
  */
 function wrap(node, file, args) {
   const { ASSAY_TEST_WRAPPER: _, ...environment } = process.env
+  // From before the child starts: a signal that comes while it starts is passed on, too.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   const child = spawn(node, [...flagsFor(args), fileURLToPath(import.meta.url), file, ...args], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     detached: process.platform !== 'win32',
     env: { ...environment, ASSAY_WRAPPED: '1' },
   })
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   child.on('error', (error) => {
     process.stderr.write(`assay could not start ${node}: ${error.message}\n`)
     process.exit(70)
