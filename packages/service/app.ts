@@ -216,7 +216,7 @@ async function buildServices(options: AppOptions, store: Store, services: Servic
 }
 
 /** The milliseconds beyond `drain` and `linger` in which a node that is told to stop ends, and those for the store's end. */
-const STOP_MS = 12_000
+const STOP_MS = 10_000
 const CLOSE_MS = 3000
 
 /** Workers and the dispatcher each have the time of `drain`. */

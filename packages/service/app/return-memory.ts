@@ -1,7 +1,7 @@
 /**
  * Returns memory to the system after the start and after each spell of work. V8 collects garbage when it needs room, so
- * what the last work has left would stay for as long as no more work comes. A collection stops the process for some 50
- * ms, so it waits until the process is idle (docs/decisions/0203-memory-is-returned-at-rest.md).
+ * what the last work has left would stay for as long as no more work comes. A collection stops the process for tens of
+ * milliseconds, so it waits until the process is idle (docs/decisions/0203-memory-is-returned-at-rest.md).
  */
 import type { Clock } from '@assay/model/clock'
 import type { Service } from '../runtime/service.ts'
