@@ -55,6 +55,15 @@ function refuseMeaningless(
     throw invalid([{ path: 'expires_at', message: 'must lie in the future' }])
 }
 
+/** Returns each id once. Throws a 422 that names the ids for which nothing was found. */
+function existing(noun: 'template' | 'collection', ids: string[], found: readonly unknown[]): string[] {
+  const faults = ids.flatMap((id, index) =>
+    found[index] ? [] : [{ path: `${noun}s.${index}`, message: `names no ${noun} of this workspace: ${id}` }],
+  )
+  if (faults.length > 0) throw invalid(faults)
+  return [...new Set(ids)]
+}
+
 /**
  * Returns the templates that a new token is limited to. Throws a 422 for a template that does not exist, and for a
  * limited token with a scope beyond analyst.
@@ -70,13 +79,7 @@ async function limitOf(
   const found = await Promise.all(
     templates.map((template_id) => findTemplate(services, { workspace_id, template_id })),
   )
-  const faults = templates.flatMap((id, index) =>
-    found[index]
-      ? []
-      : [{ path: `templates.${index}`, message: `names no template of this workspace: ${id}` }],
-  )
-  if (faults.length > 0) throw invalid(faults)
-  return [...new Set(templates)]
+  return existing('template', templates, found)
 }
 
 /** Returns the collections that a new token is limited to. Throws a 422 for what such a token cannot be. */
@@ -97,13 +100,7 @@ async function collectionsOf(
   const found = await Promise.all(
     collections.map((collection_id) => store.getCollection({ workspace_id, collection_id })),
   )
-  const faults = collections.flatMap((id, index) =>
-    found[index]
-      ? []
-      : [{ path: `collections.${index}`, message: `names no collection of this workspace: ${id}` }],
-  )
-  if (faults.length > 0) throw invalid(faults)
-  return [...new Set(collections)]
+  return existing('collection', collections, found)
 }
 
 export const createToken = operation({
