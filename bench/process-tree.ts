@@ -41,18 +41,26 @@ export function held(pid: number, withChildren = true): number {
 /** The kernel's clock tick of /proc (USER_HZ, proc(5)). */
 const TICK_MS = 10
 
+/** Returns the fields of /proc/PID/stat from the state on (proc(5)). Throws for a process that has ended. */
+function statOf(pid: number): number[] {
+  const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
+  return text
+    .slice(text.lastIndexOf(')') + 2)
+    .split(' ')
+    .map(Number)
+}
+
+export const parentOf = (pid: number): number => statOf(pid)[1]!
+
 /**
  * Returns the processor time in milliseconds that a process has used, with its children that have ended, and with those
  * that run. A process that ended meanwhile counts as 0.
  */
 export function processorMs(pid: number, withChildren = true): number {
   try {
-    const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    const fields = text
-      .slice(text.lastIndexOf(')') + 2)
-      .split(' ')
-      .map(Number)
-    const ticks = fields.slice(11, withChildren ? 15 : 13).reduce((sum, own) => sum + own, 0)
+    const ticks = statOf(pid)
+      .slice(11, withChildren ? 15 : 13)
+      .reduce((sum, own) => sum + own, 0)
     const children = withChildren ? childrenOf(pid) : []
     return children.reduce((sum, child) => sum + processorMs(child), ticks * TICK_MS)
   } catch {

@@ -2,9 +2,9 @@
  * Measures the cost of a job in units that depend little on other load: processor time of both sides, and bytes of the
  * write-ahead log. PostgreSQL runs on this machine.
  */
-import { readdirSync, readFileSync } from 'node:fs'
 import { Client } from 'pg'
 import { median } from './figure.ts'
+import { parentOf, processorMs } from './process-tree.ts'
 import { type Meter, perSecond } from './queues.ts'
 
 export interface Cost {
@@ -13,38 +13,6 @@ export interface Cost {
   server_ms: number
   /** The bytes of the write-ahead log for a job. */
   log_bytes: number
-}
-
-/** The kernel's clock tick of /proc (USER_HZ, proc(5)). */
-const TICK_MS = 10
-
-interface Processor {
-  parent: number
-  /** The processor time in milliseconds, including that of ended children. */
-  ms: number
-}
-
-function processorOf(pid: number): Processor | null {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    const fields = text
-      .slice(text.lastIndexOf(')') + 2)
-      .split(' ')
-      .map(Number)
-    const ticks = fields.slice(11, 15).reduce((sum, own) => sum + own, 0)
-    return { parent: fields[1]!, ms: ticks * TICK_MS }
-  } catch {
-    return null
-  }
-}
-
-function serverMs(postmaster: number): number {
-  const all = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map((name) => ({ pid: Number(name), of: processorOf(Number(name)) }))
-  return all
-    .filter(({ pid, of }) => pid === postmaster || of?.parent === postmaster)
-    .reduce((sum, { of }) => sum + (of?.ms ?? 0), 0)
 }
 
 /** Returns a meter that adds the cost of each stretch of work to `costs`. */
@@ -59,7 +27,7 @@ export function costMeter(url: string, costs: Cost[]): Meter {
       const { user, system } = process.cpuUsage()
       return {
         log: rows[0]!.lsn,
-        server: serverMs(processorOf(rows[0]!.pid)!.parent),
+        server: processorMs(parentOf(rows[0]!.pid)),
         own: (user + system) / 1000,
       }
     }
