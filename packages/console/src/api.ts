@@ -27,6 +27,16 @@ export function api(): Client {
   return client
 }
 
+/** Returns what a request gives, or null if there is no such object. Other faults are thrown. */
+export async function orNull<T>(asked: Promise<T>): Promise<T | null> {
+  try {
+    return await asked
+  } catch (error) {
+    if (error instanceof ClientError && error.status === 404) return null
+    throw error
+  }
+}
+
 /** Ends the session if the service refuses its cookie in any request. */
 export function onError(error: unknown): void {
   if (error instanceof ClientError && error.status === 401 && signInId() !== null) endSession('expired')

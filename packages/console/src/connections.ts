@@ -1,5 +1,5 @@
 /** Converts connections between the form, where every value is text, and the service, where each option has its type. */
-import { ClientError, type ConnectionChange, type ConnectionInput } from '@assay/client'
+import type { ConnectionChange, ConnectionInput } from '@assay/client'
 import type { ConnectionView } from '@assay/model/connection'
 import {
   type ConnectionKind,
@@ -7,17 +7,11 @@ import {
   KINDS,
   type OptionField,
 } from '@assay/model/connection-kinds'
-import { api } from './api.ts'
+import { api, orNull } from './api.ts'
 
 /** Returns null if there is no connection of this name. */
-export async function findConnection(name: string): Promise<ConnectionView | null> {
-  return api()
-    .connections.get(name)
-    .catch((error: unknown) => {
-      if (error instanceof ClientError && error.status === 404) return null
-      throw error
-    })
-}
+export const findConnection = (name: string): Promise<ConnectionView | null> =>
+  orNull(api().connections.get(name))
 
 export const textOf = (value: unknown): string =>
   value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value)

@@ -1,21 +1,16 @@
 /** The page of a template as it was when a job was created, with what has changed since. */
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
-import { api } from '../api.ts'
+import { api, orNull } from '../api.ts'
 import { Loaded, Page } from '../parts/page.tsx'
-import { AsItWas } from '../parts/text/as-it-was.tsx'
+import { AsItWas, CreatedWith } from '../parts/text/as-it-was.tsx'
 
 async function compare(template_id: string, assignment_id: string) {
   const [earlier, now] = await Promise.all([
     api().jobs.template(assignment_id),
-    api()
-      .templates.get(template_id)
-      .then(
-        ({ source }) => source,
-        () => null,
-      ),
+    orNull(api().templates.get(template_id)),
   ])
-  return { earlier, now }
+  return { earlier, now: now?.source ?? null }
 }
 
 export function TemplateThenPage() {
@@ -34,15 +29,7 @@ export function TemplateThenPage() {
           {template_id}
         </Link>
       }
-      lead={
-        <p>
-          The template with which{' '}
-          <Link to="/jobs/$assignment_id" params={{ assignment_id }}>
-            this job
-          </Link>{' '}
-          was created.
-        </p>
-      }
+      lead={<CreatedWith noun="template" assignment_id={assignment_id} />}
     >
       <Loaded query={query}>
         {({ earlier: { source, version, metrics }, now }) => (

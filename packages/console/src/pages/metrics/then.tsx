@@ -1,9 +1,9 @@
 /** The page of a metric as it was defined when a job was created, with what has changed since. */
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
-import { api } from '../../api.ts'
+import { api, orNull } from '../../api.ts'
 import { Loaded, Page } from '../../parts/page.tsx'
-import { AsItWas } from '../../parts/text/as-it-was.tsx'
+import { AsItWas, CreatedWith } from '../../parts/text/as-it-was.tsx'
 
 interface Definitions {
   /** The definition of that time; null if the job does not read the metric. */
@@ -15,14 +15,12 @@ interface Definitions {
 async function compare(metric_id: string, assignment_id: string): Promise<Definitions> {
   const [{ metrics }, now] = await Promise.all([
     api().jobs.template(assignment_id),
-    api()
-      .metrics.get(metric_id)
-      .then(
-        ({ source }) => source,
-        () => null,
-      ),
+    orNull(api().metrics.get(metric_id)),
   ])
-  return { earlier: metrics.find((one) => one.metric_id === metric_id)?.source ?? null, now }
+  return {
+    earlier: metrics.find((one) => one.metric_id === metric_id)?.source ?? null,
+    now: now?.source ?? null,
+  }
 }
 
 export function MetricThenPage() {
@@ -39,15 +37,7 @@ export function MetricThenPage() {
           {metric_id}
         </Link>
       }
-      lead={
-        <p>
-          The definition with which{' '}
-          <Link to="/jobs/$assignment_id" params={{ assignment_id }}>
-            this job
-          </Link>{' '}
-          was created.
-        </p>
-      }
+      lead={<CreatedWith noun="metric" assignment_id={assignment_id} />}
     >
       <Loaded query={query}>
         {({ earlier, now }) =>

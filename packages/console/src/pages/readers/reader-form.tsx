@@ -1,10 +1,9 @@
 /** Adds a reader, or changes one in place. */
 
 import type { ReaderView } from '@assay/client'
-import { ClientError } from '@assay/client'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { api, faultsOf } from '../../api.ts'
+import { api, faultsOf, orNull } from '../../api.ts'
 import {
   ATTRIBUTES_HINT,
   attributesOf,
@@ -67,13 +66,7 @@ function AttributesField({ draft, faults, onChange }: FieldsProps) {
 
 /** Tells whether a reader has the id. A put replaces, and a new reader must not take the place of an existing one. */
 async function isTaken(reader_id: string): Promise<boolean> {
-  try {
-    await api().readers.get(reader_id)
-    return true
-  } catch (error) {
-    if (error instanceof ClientError && error.status === 404) return false
-    throw error
-  }
+  return (await orNull(api().readers.get(reader_id))) !== null
 }
 
 class IdIsTaken extends Error {}

@@ -1,4 +1,5 @@
 /** Shows a text as it was when a job was created, with what has changed since. */
+import { Link } from '@tanstack/react-router'
 import { Suspense } from 'react'
 import { lazyPart } from '../../pages/load-part.ts'
 
@@ -31,6 +32,19 @@ function Changed({ noun, earlier, now }: Texts) {
         <dd>{young.length === 0 ? 'nothing' : <pre>{young.join('\n')}</pre>}</dd>
       </dl>
     </>
+  )
+}
+
+/** Says which job the text was read for. */
+export function CreatedWith({ noun, assignment_id }: Pick<Texts, 'noun'> & { assignment_id: string }) {
+  return (
+    <p>
+      The {noun === 'metric' ? 'definition' : 'template'} with which{' '}
+      <Link to="/jobs/$assignment_id" params={{ assignment_id }}>
+        this job
+      </Link>{' '}
+      was created.
+    </p>
   )
 }
 
